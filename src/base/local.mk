@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+libcoldprof_a_SOURCES += \
+	%D%/clock.h \
+	%D%/err.c %D%/err.h \
+	%D%/io.c %D%/io.h \
+	%D%/str.c %D%/str.h \
+	%D%/vec.c %D%/vec.h

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+libcoldprof_a_SOURCES += \
+	%D%/model.c %D%/model.h

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One SQLite file for many runs. The schema is in coldprof-trace(5). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct ledger_row;
+struct segment;
+struct store;
+struct trace;
+
+enum store_mode { STORE_READ, STORE_WRITE /* created when absent */ };
+
+/*
+ * Open `path`. Refused with a clear error: unreadable, unwritable, not SQLite, SQLite but not ours (application_id),
+ * a newer user_version. An older one is migrated under STORE_WRITE. WAL while open for writing; checkpointed on close.
+ */
+int store_open(const char *path, enum store_mode mode, struct store **ret_store, struct err *err);
+void store_close(struct store *s);
+
+/* Insert the run's row, complete = 0, before anything is started; sets t->run.id. Committed at once. */
+int store_begin_run(struct store *s, struct trace *t, struct err *err);
+/* Write everything of `t` (accesses excepted) in one transaction. */
+int store_put_trace(struct store *s, const struct trace *t, struct err *err);
+/* Replace the stored segments and rows of a run. */
+int store_put_ledger(struct store *s, int64_t run, const struct segment *segments, size_t n_segments,
+		     const struct ledger_row *rows, size_t n_rows, struct err *err);
+/* Read a run back, so that it can be attributed anew. `t` is initialised by the call. -ENOENT when there is no such run. */
+int store_load_trace(struct store *s, int64_t run, struct trace *ret_trace, struct err *err);
+/* The last run's id; -ENOENT when there is none. */
+int store_last_run(struct store *s, int64_t *ret_run, struct err *err);
