@@ -10,3 +10,5 @@ include tests/bench/local.mk
 include tests/real/local.mk
 include tests/vm/local.mk
 include tests/house/local.mk
+
+EXTRA_DIST += %D%/tap.h %D%/tap.sh
