@@ -28,7 +28,7 @@
 #define vec_clear(a) ((a)->n = 0)
 #define vec_free(a)  (vec_release((a)->v), (a)->v = NULL, (a)->n = (a)->cap = 0)
 #define vec_for_each(p, a)                                                                         \
-	for (__typeof__((a)->v) p = (a)->v, p##_end = p ? p + (a)->n : p; p < p##_end; p++)
+	for (__typeof__((a)->v + 0) p = (a)->v, p##_end = p ? p + (a)->n : p; p < p##_end; p++)
 
 /* Room for at least `want` elements of `size` bytes; *cap is set. */
 void *vec_grow(void *v, size_t *cap, size_t want, size_t size);
