@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/inside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+int procfs_stat(int32_t pid, struct proc_stat *ret_stat)
+{
+	char path[64], buf[1024], *open, *close, *field;
+	struct proc_stat st = {.exit_code = -1};
+	ssize_t n;
+	int i;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	n = io_read_small(path, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	/* The name may hold blanks and brackets: it ends at the last one. */
+	open = strchr(buf, '(');
+	close = strrchr(buf, ')');
+	if (!open || !close || close < open)
+		return -EPROTO;
+	snprintf(st.comm, sizeof(st.comm), "%.*s", (int)(close - open - 1), open + 1);
+	field = strtok(close + 1, " \n");
+	for (i = 3; field; field = strtok(NULL, " \n"), i++) {
+		if (i == 3)
+			st.state = *field;
+		else if (i == 4)
+			st.ppid = (int32_t)strtol(field, NULL, 10);
+		else if (i == 22)
+			st.start_ticks = strtoull(field, NULL, 10);
+		else if (i == 52)
+			st.exit_code = (int32_t)strtol(field, NULL, 10);
+	}
+	*ret_stat = st;
+	return 0;
+}
+
+int procfs_exe(int32_t pid, char *buf, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, buf, size - 1);
+	if (n < 0)
+		return -errno;
+	buf[n] = '\0';
+	if ((size_t)n > sizeof(deleted) && !strcmp(buf + n - sizeof(deleted) + 1, deleted))
+		buf[n - (ssize_t)sizeof(deleted) + 1] = '\0';
+	return 0;
+}
+
+static int task_children(int32_t pid, long tid, void (*fn)(void *arg, int32_t child), void *arg)
+{
+	char path[96], *text, *at, *end;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%ld/children", pid, tid);
+	n = io_read_file(path, 1 << 20, &text);
+	if (n < 0)
+		return (int)n;
+	for (at = text;; at = end) {
+		long child = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		fn(arg, (int32_t)child);
+	}
+	free(text);
+	return 0;
+}
+
+int procfs_children(int32_t pid, void (*fn)(void *arg, int32_t child), void *arg)
+{
+	char path[64];
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			task_children(pid, strtol(d->d_name, NULL, 10), fn, arg);
+	closedir(dir);
+	return 0;
+}
+
+char *procfs_title(int32_t pid)
+{
+	char path[64], *text, *end;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	n = io_read_file(path, 1 << 16, &text);
+	if (n <= 0) {
+		if (n == 0)
+			free(text);
+		return NULL;
+	}
+	/* A title overwrites the whole argv: one string, then nothing or only NULs. */
+	for (end = text + strlen(text); end < text + n; end++)
+		if (*end) {
+			free(text);
+			return NULL;
+		}
+	return text;
+}

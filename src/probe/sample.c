@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe/inside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "model/model.h"
+
+/* An idle thread is looked at less often, up to this many periods apart; its counters lose nothing.
+ */
+#define IDLE_PERIODS 8
+
+static uint64_t ticks_to_mono(const struct probe *p, uint64_t ticks)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t boot = ticks / hz * NS_PER_SEC + ticks % hz * (NS_PER_SEC / hz);
+
+	return boot - (uint64_t)p->boot_offset_ns;
+}
+
+static void child_seen(void *arg, int32_t pid)
+{
+	struct probe *p = arg;
+	struct proc *proc = tree_find(p, pid);
+	struct proc_stat st;
+	uint64_t start_ns;
+
+	if (procfs_stat(pid, &st) < 0)
+		return;
+	if (proc && proc->ticks == st.start_ticks)
+		return;
+	/* The kernel tells the start in ticks, rounded down: never before the parent's. */
+	start_ns = ticks_to_mono(p, st.start_ticks);
+	proc = tree_find(p, st.ppid);
+	if (proc && start_ns < p->trace->processes.v[proc->index].start_ns)
+		start_ns = p->trace->processes.v[proc->index].start_ns;
+	proc = tree_fork(p, pid, st.ppid, start_ns);
+	proc->ticks = st.start_ticks;
+	tree_name(p, proc, st.comm);
+}
+
+static void look(struct probe *p, struct proc *proc, uint64_t now_ns)
+{
+	struct process *it = &p->trace->processes.v[proc->index];
+	char exe[PATH_MAX];
+	struct proc_stat st;
+
+	if (procfs_stat(proc->pid, &st) < 0 || (proc->ticks && st.start_ticks != proc->ticks)) {
+		tree_exit(p, proc, now_ns, -1);
+		return;
+	}
+	proc->ticks = st.start_ticks;
+	if (st.state == 'Z' || st.state == 'X') {
+		tree_exit(p, proc, now_ns, st.exit_code);
+		return;
+	}
+	if (procfs_exe(proc->pid, exe, sizeof(exe)) == 0) {
+		if (!it->exe)
+			it->exe = trace_str(p->trace, exe);
+		else if (strcmp(it->exe, exe) != 0)
+			tree_exec(p, proc, now_ns, exe, NULL);
+	}
+	tree_name(p, proc, st.comm);
+}
+
+void sample_tree(struct probe *p, uint64_t now_ns)
+{
+	struct proc *proc, *next;
+	bool walk = now_ns >= p->next_walk_ns;
+
+	HASH_ITER (hh, p->procs, proc, next)
+		look(p, proc, now_ns);
+	if (!walk)
+		return;
+	/* New entries go to the end of the list, so grandchildren are walked too. */
+	for (proc = p->procs; proc; proc = proc->hh.next)
+		procfs_children(proc->pid, child_seen, p);
+	p->next_walk_ns = now_ns + p->period_ns;
+}
+
+static bool alike(const struct thread_time *t, uint64_t cpu_ns, uint64_t runnable_ns,
+		  uint64_t len_ns)
+{
+	uint64_t old_ns = t->end_ns - t->start_ns;
+	double cpu = (double)t->cpu_ns / (double)old_ns - (double)cpu_ns / (double)len_ns;
+	double run = (double)t->runnable_ns / (double)old_ns - (double)runnable_ns / (double)len_ns;
+
+	return cpu > -0.02 && cpu < 0.02 && run > -0.02 && run < 0.02;
+}
+
+static void thread_took(struct probe *p, struct proc *proc, struct thread *th, uint64_t cpu_ns,
+			uint64_t runnable_ns, uint64_t now_ns)
+{
+	uint64_t cpu = cpu_ns - th->cpu_ns, runnable = runnable_ns - th->runnable_ns;
+	uint64_t len = now_ns - th->at_ns;
+	struct thread_time *t;
+
+	if (th->at_ns && len) {
+		t = th->record == NO_INDEX ? NULL : &p->trace->times.v[th->record];
+		if (t && t->end_ns == th->at_ns && alike(t, cpu, runnable, len)) {
+			t->end_ns = now_ns;
+			t->cpu_ns += cpu;
+			t->runnable_ns += runnable;
+		} else {
+			th->record = (int32_t)p->trace->times.n;
+			t = vec_add(&p->trace->times);
+			*t = (struct thread_time){
+				.process = proc->index,
+				.tid = th->tid,
+				.start_ns = th->at_ns,
+				.end_ns = now_ns,
+				.cpu_ns = cpu,
+				.runnable_ns = runnable,
+				.io_wait_ns = UNKNOWN,
+				.sleep_ns = UNKNOWN,
+				.yields = UNKNOWN,
+			};
+		}
+	}
+	th->idle = cpu || runnable ? 0 : th->idle + 1;
+	th->next_ns = now_ns + p->period_ns / 2 +
+		      p->period_ns * (th->idle < IDLE_PERIODS ? th->idle : IDLE_PERIODS);
+	th->cpu_ns = cpu_ns;
+	th->runnable_ns = runnable_ns;
+	th->at_ns = now_ns;
+}
+
+static void sample_thread(struct probe *p, struct proc *proc, int32_t tid, uint64_t now_ns)
+{
+	unsigned long long cpu_ns, runnable_ns;
+	char path[64], buf[128];
+	struct thread *th;
+
+	HASH_FIND(hh, proc->threads, &tid, sizeof(tid), th);
+	if (!th) {
+		th = xcalloc(1, sizeof(*th));
+		th->tid = tid;
+		th->record = NO_INDEX;
+		HASH_ADD(hh, proc->threads, tid, sizeof(th->tid), th);
+	}
+	th->seen = true;
+	if (now_ns < th->next_ns)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", proc->pid, tid);
+	if (io_read_small(path, buf, sizeof(buf)) < 0 ||
+	    sscanf(buf, "%llu %llu", &cpu_ns, &runnable_ns) != 2)
+		return;
+	thread_took(p, proc, th, cpu_ns, runnable_ns, clock_now_ns());
+	p->trace->saw |= SAW_CPU;
+}
+
+static void sample_process(struct probe *p, struct proc *proc, uint64_t now_ns)
+{
+	struct thread *th, *next;
+	struct dirent *d;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", proc->pid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			sample_thread(p, proc, (int32_t)strtol(d->d_name, NULL, 10), now_ns);
+	closedir(dir);
+	HASH_ITER (hh, proc->threads, th, next) {
+		if (!th->seen) {
+			HASH_DEL(proc->threads, th);
+			free(th);
+		} else {
+			th->seen = false;
+		}
+	}
+}
+
+void sample_threads(struct probe *p, uint64_t now_ns)
+{
+	struct proc *proc, *next;
+
+	HASH_ITER (hh, p->procs, proc, next)
+		sample_process(p, proc, now_ns);
+}
