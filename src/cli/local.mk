@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 bin_PROGRAMS += coldprof
-coldprof_SOURCES = %D%/main.c
+coldprof_SOURCES = %D%/main.c %D%/cli.h %D%/opt.c %D%/help.c %D%/say.c \
+	%D%/verb_record.c
 coldprof_LDADD = $(ROOM_LIBS)

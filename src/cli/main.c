@@ -1,8 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-int main(void)
+#include "base/err.h"
+#include "cli/cli.h"
+
+/* One line a verb; the record verb stays first. */
+const struct verb *const verbs[] = {
+	&verb_record,
+	NULL,
+};
+
+static const struct verb *find_verb(const char *name)
 {
-	fprintf(stderr, "coldprof: no command\n");
-	return 125;
+	for (int i = 1; verbs[i]; i++) {
+		if (!strcmp(verbs[i]->name, name))
+			return verbs[i];
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
+	struct err err = {0};
+	int status;
+
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		printf("coldprof %s\n", PACKAGE_VERSION);
+		return 0;
+	}
+	if (v)
+		status = v->run(argc - 1, argv + 1, &err);
+	else
+		status = verb_record.run(argc, argv, &err);
+	if (status < 0) {
+		cli_error(&err);
+		return EXIT_OURS;
+	}
+	/* A reader that went away, or a full disk under a redirected report, is not success. */
+	if (fflush(stdout) && errno != EPIPE && !status) {
+		err_sys(&err, errno, "cannot write to standard output");
+		cli_error(&err);
+		return EXIT_OURS;
+	}
+	return status;
 }

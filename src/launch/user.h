@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user that --user names. */
+#pragma once
+#include <sys/types.h>
+
+struct err;
+
+struct guest_user {
+	uid_t uid;
+	gid_t gid;
+	char *name, *home, *shell;
+};
+
+/* Look `name` (or a numeric uid) up. Returns: 0; -ENOENT, -EPERM when we may not become it; `err`
+ * in words. */
+int user_find(const char *name, struct guest_user *ret_user, struct err *err);
+void user_done(struct guest_user *u);
+/* Become it for good: groups, gid, uid. For a child. Returns: 0 or -errno. */
+int user_become(const struct guest_user *u);
