@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* src/engine against commands, environments, folders and log lines with known answers. */
+#include "engine/engine.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../tap.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "engine/adapter.h"
+
+#define ARGV(...) ((char *const *)(const char *const[]){__VA_ARGS__, NULL})
+
+struct variables {
+	const char *const *pairs; /* name, value, …, NULL */
+};
+
+static const char *lookup(void *arg, const char *name)
+{
+	for (const char *const *p = ((struct variables *)arg)->pairs; *p; p += 2)
+		if (strcmp(p[0], name) == 0)
+			return p[1];
+	return NULL;
+}
+
+static void test_commands(void)
+{
+	const struct {
+		const char *name;
+		char *const *argv;
+		int port; /* 0: not vLLM, and no port */
+	} cases[] = {
+		{"serve", ARGV("vllm", "serve", "m"), 8000},
+		{"path", ARGV("/opt/venv/bin/vllm", "serve", "m"), 8000},
+		{"python and path", ARGV("python3", "/opt/venv/bin/vllm", "serve", "m"), 8000},
+		{"module",
+		 ARGV("python", "-m", "vllm.entrypoints.openai.api_server", "--port", "8123"),
+		 8123},
+		{"joined module", ARGV("python", "-mvllm.entrypoints.openai.api_server"), 8000},
+		{"python flags",
+		 ARGV("python", "-X", "dev", "-m", "vllm.entrypoints.openai.api_server"), 8000},
+		{"wrapper",
+		 ARGV("env", "A=b", "numactl", "-N", "0", "vllm", "serve", "m", "--port=81"), 81},
+		{"shell",
+		 ARGV("sh", "-c", "cd /srv && exec vllm serve \"m\" --port 8007 | tee log"), 8007},
+		{"login shell", ARGV("/bin/bash", "-lc", "vllm serve m"), 8000},
+		{"last port wins", ARGV("vllm", "serve", "m", "--port", "1", "--port", "2"), 2},
+		{"bench is no server", ARGV("vllm", "bench", "latency"), 0},
+		{"a file of that name", ARGV("cat", "/etc/vllm"), 0},
+		{"another module", ARGV("python", "-m", "vllm.model_executor.models.registry"), 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct engine *e = engine_of_command(cases[i].argv);
+
+		is_str(engine_name(e), cases[i].port ? "vllm" : NULL, "command: %s", cases[i].name);
+		is_int(engine_port(e, cases[i].argv), cases[i].port, "port: %s", cases[i].name);
+	}
+	is_int(engine_port(NULL, ARGV("server", "--port", "65536")), 0, "no such port");
+	is_int(engine_port(NULL, ARGV("server", "--port", "80x")), 0, "a port is a number");
+	is_int(engine_port(NULL, ARGV("server", "--port=5003")), 5003, "the port of any command");
+	is_int(engine_port(NULL, ARGV("server", "--portal", "5003")), 0, "whole names only");
+	is_str(engine_health_path(NULL), "/health", "health path of any server");
+}
+
+static void test_lines_that_tell(void)
+{
+	const struct engine *e =
+		engine_of_line("(EngineCore pid=71) INFO 06-12 [core.py:105] Initializing a V1 LLM "
+			       "engine (v0.32.0) with config: x");
+
+	is_str(engine_name(e), "vllm", "an engine that its command hides");
+	ok(!engine_of_line("Loading weights"), "an ordinary line tells nothing");
+	is_int(engine_port_of_line(
+		       e, "INFO [api_server.py] Starting vLLM server on http://0.0.0.0:8011"),
+	       8011, "vLLM's own line");
+	is_int(engine_port_of_line(e, "Starting vLLM API server 0 on http://[::]:8012"), 8012,
+	       "an IPv6 address");
+	is_int(engine_port_of_line(
+		       NULL,
+		       "INFO:     Uvicorn running on http://127.0.0.1:8013 (Press CTRL+C to quit)"),
+	       8013, "uvicorn");
+	is_int(engine_port_of_line(NULL, "INFO Uvicorn running on http://[::1]:8014"), 8014,
+	       "uvicorn on IPv6");
+	is_int(engine_port_of_line(NULL, "fetching http://hub:3128/x"), 0,
+	       "a client's URL is no port of ours");
+	is_int(engine_port_of_line(NULL, "Serving metrics at http://localhost/"), 0,
+	       "no number, no port");
+}
+
+static bool listed(const path_list *l, const char *path)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i], path) == 0)
+			return true;
+	return false;
+}
+
+static void free_list(path_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i]);
+	vec_free(l);
+}
+
+static void test_folders(void)
+{
+	struct variables plain = {(const char *const[]){"HOME", "/home/u", "USER", "u", NULL}};
+	struct variables set = {(const char *const[]){
+		"HOME", "/home/u", "LOGNAME", "v", "VLLM_CACHE_ROOT", "/c/", "TRITON_CACHE_DIR",
+		"/t", "TMPDIR", "/scratch", "CUDA_CACHE_PATH", "rel", "XDG_CACHE_HOME", "/x",
+		"FLASHINFER_WORKSPACE_BASE", "/f", NULL}};
+	struct variables none = {(const char *const[]){"HOME", "", "USER", "u", NULL}};
+	const struct engine *e = engine_of_command(ARGV("vllm", "serve"));
+	char cwd[4096], relative[4200];
+	path_list l;
+
+	engine_cache_folders(e, lookup, &plain, &l);
+	ok(listed(&l, "/home/u/.cache/vllm/torch_compile_cache"), "vLLM's default root");
+	ok(listed(&l, "/home/u/.nv/ComputeCache"), "the driver's default");
+	ok(listed(&l, "/home/u/.triton/cache"), "Triton's default");
+	ok(listed(&l, "/tmp/torchinductor_u"), "Inductor's default");
+	free_list(&l);
+
+	engine_cache_folders(e, lookup, &set, &l);
+	snprintf(relative, sizeof(relative), "%s/rel", getcwd(cwd, sizeof(cwd)));
+	ok(listed(&l, "/c//torch_compile_cache") || listed(&l, "/c/torch_compile_cache"),
+	   "VLLM_CACHE_ROOT");
+	ok(listed(&l, "/t"), "TRITON_CACHE_DIR");
+	ok(listed(&l, "/scratch/torchinductor_v"), "TMPDIR and LOGNAME");
+	ok(listed(&l, relative), "a relative path is made absolute");
+	ok(listed(&l, "/x/torch_extensions"), "XDG_CACHE_HOME");
+	ok(listed(&l, "/f/.cache/flashinfer"), "FLASHINFER_WORKSPACE_BASE");
+	ok(!listed(&l, "/home/u/.triton/cache"), "a set variable replaces the default");
+	free_list(&l);
+
+	engine_cache_folders(NULL, lookup, &plain, &l);
+	ok(!listed(&l, "/home/u/.cache/vllm/torch_compile_cache"), "any command: nothing of vLLM");
+	ok(listed(&l, "/home/u/.triton/cache"), "any command: what a CUDA program uses");
+	free_list(&l);
+
+	engine_cache_folders(NULL, lookup, &none, &l);
+	is_int((int64_t)l.n, 1, "without a home: only the temporary folder");
+	free_list(&l);
+}
+
+static void put(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		bail("cannot write %s", path);
+	fputs("x", f);
+	fclose(f);
+}
+
+static void test_weights(void)
+{
+	char root[] = "engine-test-XXXXXX", cwd[4096], path[4300];
+	struct variables env = {
+		(const char *const[]){"HF_HUB_CACHE", "hub", "HOME", "/nowhere", NULL}};
+	path_list l;
+
+	if (!mkdtemp(root) || !getcwd(cwd, sizeof(cwd)) || chdir(root) != 0)
+		bail("no folder to work in");
+	mkdir("model", 0755);
+	put("model/b-2.safetensors");
+	put("model/a-1.safetensors");
+	put("model/config.json");
+	put("model/training_args.bin");
+	mkdir("model/vae", 0755);
+	put("model/vae/x.gguf");
+	put("one.pt");
+	engine_weight_files(NULL,
+			    ARGV("serve", "--model", "model", "--truth=one.pt", "-v", "missing"),
+			    lookup, &env, &l);
+	is_int((int64_t)l.n, 4, "shards of a folder and a file");
+	is_str(l.n > 0 ? l.v[0] : NULL, "model/a-1.safetensors", "in the order of their names");
+	is_str(l.n > 2 ? l.v[2] : NULL, "model/vae/x.gguf", "one folder down");
+	is_str(l.n > 3 ? l.v[3] : NULL, "one.pt", "--option=FILE");
+	free_list(&l);
+
+	mkdir("hub", 0755);
+	mkdir("hub/models--org--m.7b", 0755);
+	mkdir("hub/models--org--m.7b/blobs", 0755);
+	put("hub/models--org--m.7b/blobs/cafe");
+	mkdir("hub/models--org--m.7b/snapshots", 0755);
+	mkdir("hub/models--org--m.7b/snapshots/c1", 0755);
+	mkdir("hub/models--org--m.7b/refs", 0755);
+	put("hub/models--org--m.7b/refs/other");
+	if (symlink("../../blobs/cafe", "hub/models--org--m.7b/snapshots/c1/w.safetensors") != 0 ||
+	    symlink("../../blobs/cafe", "hub/models--org--m.7b/snapshots/c1/again.safetensors") !=
+		    0 ||
+	    symlink("../../blobs/gone", "hub/models--org--m.7b/snapshots/c1/lost.safetensors") != 0)
+		bail("no symbolic links here");
+	FILE *f = fopen("hub/models--org--m.7b/refs/main", "w");
+	fputs("c1\n", f);
+	fclose(f);
+	engine_weight_files(NULL, ARGV("vllm", "serve", "org/m.7b"), lookup, &env, &l);
+	is_int((int64_t)l.n, 1, "a model id: each blob once, a dangling link harmless");
+	snprintf(path, sizeof(path), "%s/%s/hub/models--org--m.7b/snapshots/c1/again.safetensors",
+		 cwd, root);
+	is_str(l.n ? l.v[0] : NULL, path, "by its friendly name");
+	free_list(&l);
+	engine_weight_files(NULL, ARGV("vllm", "serve", "--revision", "nope", "org/m.7b"), lookup,
+			    &env, &l);
+	is_int((int64_t)l.n, 0, "another revision is not there");
+	free_list(&l);
+
+	if (chdir(cwd) != 0)
+		bail("cannot go back");
+	snprintf(path, sizeof(path), "rm -rf '%s'", root);
+	if (system(path) != 0)
+		diag("left %s behind", root);
+}
+
+static void test_variables(void)
+{
+	ok(engine_keeps_variable("CUDA_VISIBLE_DEVICES"), "CUDA_VISIBLE_DEVICES is kept");
+	ok(engine_keeps_variable("VLLM_CACHE_ROOT"), "an engine's variable is kept");
+	ok(engine_keeps_variable("NCCL_DEBUG"), "NCCL's are kept");
+	ok(engine_keeps_variable("TOKENIZERS_PARALLELISM"), "tokenizers are no token");
+	ok(!engine_keeps_variable("HF_TOKEN"), "no token");
+	ok(!engine_keeps_variable("VLLM_API_KEY"), "no key");
+	ok(!engine_keeps_variable("NVIDIA_APIKEY"), "no key, whatever its spelling");
+	ok(!engine_keeps_variable("AWS_REGION"), "what is not on the list is not kept");
+}
+
+static int32_t add_process(struct trace *t, int32_t pid, int32_t parent, uint64_t start_ns)
+{
+	struct process *p = vec_add(&t->processes);
+
+	p->pid = pid;
+	p->parent = parent;
+	p->start_ns = start_ns;
+	p->exec_ns = p->end_ns = UNKNOWN;
+	return (int32_t)t->processes.n - 1;
+}
+
+static void add_line(struct trace *t, double at, int32_t process, const char *text)
+{
+	struct log_line *l = vec_add(&t->log);
+
+	l->at_ns = (uint64_t)(at * 1e9 + 0.5);
+	l->process = process;
+	l->fd = 1;
+	l->text = trace_str(t, text);
+}
+
+static const struct span *span_named(const struct trace *t, const char *name)
+{
+	for (size_t i = 0; i < t->spans.n; i++)
+		if (strcmp(t->spans.v[i].name, name) == 0)
+			return &t->spans.v[i];
+	return NULL;
+}
+
+static void is_span(const struct trace *t, const char *name, double from, double to,
+		    int32_t process, bool container, enum item item)
+{
+	const struct span *s = span_named(t, name);
+
+	if (!ok(s != NULL, "'%s' is declared", name))
+		return;
+	is_int((int64_t)s->start_ns, (int64_t)(from * 1e9 + 0.5), "'%s' begins", name);
+	is_int((int64_t)s->end_ns, (int64_t)(to * 1e9 + 0.5), "'%s' ends", name);
+	is_int(s->process, process, "'%s' has its process", name);
+	is_int(s->container, container, "'%s' container or not", name);
+	is_str(item_word(s->item), item_word(item), "'%s' has its item", name);
+}
+
+static void open_trace(struct trace *t)
+{
+	trace_init(t);
+	add_process(t, 1001, NO_INDEX, 0);
+	add_process(t, 1013, 0, 7 * NS_PER_SEC);
+	add_process(t, 1019, 1, 11 * NS_PER_SEC);
+	t->run.end_ns = 100 * NS_PER_SEC;
+	t->run.ready_ns = t->run.end_ns;
+}
+
+static void test_spans(void)
+{
+	struct trace t;
+
+	open_trace(&t);
+	add_line(&t, 13, 2,
+		 "(Worker pid=1019) INFO 06-12 10:00:00 [model_runner.py:1] Starting to load model "
+		 "/m...");
+	add_line(&t, 14, 2,
+		 "Loading safetensors checkpoint shards:   0% Completed | 0/3 [00:00<?, ?it/s]");
+	add_line(&t, 15.5, 2,
+		 "Loading safetensors checkpoint shards: 100% Completed | 3/3 [00:01<00:00, "
+		 "5.10it/s]");
+	add_line(
+		&t, 17, 0,
+		"(Worker pid=1019) INFO [default_loader.py:384] Loading weights took 2.51 seconds");
+	add_line(&t, 19, 2,
+		 "\033[0;36m(Worker pid=1019)\033[0;0m INFO Model loading took 0.50 GiB memory and "
+		 "5.74 seconds");
+	add_line(&t, 29, 2, "(Worker pid=1019) INFO Dynamo bytecode transform time: 3.07 s");
+	add_line(&t, 37, 2,
+		 "(Worker pid=1019) INFO Compiling a graph for compile range (1, 2048) takes 5.03 "
+		 "s");
+	add_line(&t, 38, 2, "(Worker pid=1019) INFO torch.compile takes 11.30 s in total");
+	add_line(&t, 41, 1,
+		 "(EngineCore pid=1013) INFO [kv_cache_utils.py:1] GPU KV cache size: 32,768 "
+		 "tokens");
+	add_line(&t, 43, 2, "(Worker pid=1019) INFO Warming up model for the compilation...");
+	add_line(&t, 59, 2, "(Worker pid=1019) INFO Warming up done.");
+	add_line(&t, 61, 1,
+		 "(EngineCore pid=1013) INFO init engine (profile, create kv cache, warmup model) "
+		 "took 41.00 seconds");
+	engine_declare_spans(NULL, &t);
+	is_str(t.run.engine, "vllm", "the log tells the engine");
+	is_span(&t, "loading weights", 14.49, 17, 2, false, ITEM_WEIGHTS);
+	is_span(&t, "loading shards", 14, 15.5, 2, false, ITEM_WEIGHTS);
+	is_span(&t, "model loading", 13.26, 19, 2, true, ITEM_WEIGHTS);
+	is_span(&t, "dynamo", 25.93, 29, 2, false, ITEM_GRAPHS_JIT);
+	is_span(&t, "compile graph", 31.97, 37, 2, false, ITEM_GRAPHS_JIT);
+	is_span(&t, "torch.compile", 26.7, 38, 2, true, ITEM_GRAPHS_JIT);
+	is_span(&t, "KV cache", 41, 43, 1, false, ITEM_ALLOCATOR);
+	is_span(&t, "warm-up", 43, 59, 2, false, ITEM_GRAPHS_JIT);
+	is_span(&t, "init engine", 20, 61, 1, true, ITEM_GRAPHS_JIT);
+	is_int((int64_t)t.spans.n, 9, "and nothing else");
+	trace_done(&t);
+}
+
+/* The same facts in the words of several releases: the same spans. */
+static void test_phrasings(void)
+{
+	static const char *const styles[][3] = {
+		{"INFO 01-02 03:04:05 loader.py:447] Loading weights took 3.70 seconds",
+		 "INFO Graph capturing finished in 11 secs, took 0.42 GiB",
+		 "INFO init engine (profile, create kv cache, warmup model) took 23.00 seconds"},
+		{"(VllmWorker rank=0 pid=1019) INFO Loading weights took 3.70 s",
+		 "(VllmWorker rank=0 pid=1019) INFO Graph capturing finished in 11.0 s",
+		 "(EngineCore_0 pid=1013) INFO init engine (profile, create kv cache, warmup "
+		 "model) took 23.0 s"},
+		{"(EngineCore_DP0 pid=1019) INFO Loading weights took 3700 ms",
+		 "(EngineCore_DP0 pid=1019) INFO Graph capturing finished in 11 seconds, took 0.42 "
+		 "GB",
+		 "(EngineCore_DP0 pid=1013) INFO init engine (profile, create kv cache, warmup "
+		 "model) took 23 s (compilation: 9.1 s)"},
+		{"(Worker_TP0 pid=1019) INFO [x.py] Loading weights took 3.7 secs (rank 0)",
+		 "(Worker_TP0 pid=1019) INFO Graph capturing finished in 11 secs",
+		 "(EngineCore pid=1013) init engine (profile, create kv cache, warmup model) took "
+		 "23.00 s"},
+	};
+
+	for (size_t i = 0; i < sizeof(styles) / sizeof(styles[0]); i++) {
+		struct trace t;
+
+		open_trace(&t);
+		add_line(&t, 20, 2, styles[i][0]);
+		add_line(&t, 40, 2, styles[i][1]);
+		add_line(&t, 50, 1, styles[i][2]);
+		add_line(&t, 51, 2, "Weights were loaded in a most unusual 17 seconds");
+		engine_declare_spans(&engine_vllm, &t);
+		diag("style %zu", i);
+		is_span(&t, "loading weights", 16.3, 20, 2, false, ITEM_WEIGHTS);
+		is_span(&t, "graph capture", 29, 40, 2, false, ITEM_GRAPHS_JIT);
+		is_span(&t, "init engine", 27, 50, 1, true, ITEM_GRAPHS_JIT);
+		is_int((int64_t)t.spans.n, 3, "an unknown phrasing declares nothing");
+		is_int((int64_t)t.log.n, 4, "and is kept");
+		trace_done(&t);
+	}
+}
+
+static void test_unfinished(void)
+{
+	struct trace t;
+
+	open_trace(&t);
+	t.processes.v[2].end_ns = 47 * NS_PER_SEC;
+	t.run.ready_ns = UNKNOWN;
+	add_line(&t, 43, 2, "(Worker pid=1019) INFO Warming up model for the compilation...");
+	engine_declare_spans(&engine_vllm, &t);
+	is_span(&t, "warm-up", 43, 47, 2, false, ITEM_GRAPHS_JIT);
+	trace_done(&t);
+
+	open_trace(&t);
+	add_line(&t, 43, 2, "(Worker pid=1019) INFO Warming up model for the compilation...");
+	add_line(&t, 53, 2, "(Worker pid=1019) INFO Warmed up, at last!");
+	engine_declare_spans(&engine_vllm, &t);
+	is_int((int64_t)t.spans.n, 0, "a start that became ready: no length is made up");
+	is_int((int64_t)t.diagnostics.n, 1, "but it is said");
+	trace_done(&t);
+
+	open_trace(&t);
+	add_line(&t, 31, 2,
+		 "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):   0%|          | 0/67 "
+		 "[00:00<?, ?it/s]");
+	add_line(&t, 37, 2,
+		 "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  90%|####      | 60/67 "
+		 "[00:06<00:01, 9.9it/s]");
+	add_line(&t, 41, 2,
+		 "(Worker pid=1019) Compiling model again due to a load failure from /c/model, "
+		 "reason: bad magic");
+	add_line(&t, 43, 2, "Loading weights took 99999 seconds");
+	engine_declare_spans(&engine_vllm, &t);
+	is_span(&t, "graph capture", 31, 37, 2, false, ITEM_GRAPHS_JIT);
+	is_span(&t, "loading weights", 11, 43, 2, false, ITEM_WEIGHTS);
+	is_int((int64_t)t.diagnostics.n, 1, "a cache that failed to load is said");
+	trace_done(&t);
+
+	open_trace(&t);
+	add_line(&t, 31, 2, "hello");
+	engine_declare_spans(NULL, &t);
+	is_int((int64_t)t.spans.n, 0, "an unknown engine declares nothing");
+	is_str(t.run.engine, NULL, "and has no name");
+	trace_done(&t);
+}
+
+static void test_patterns(void)
+{
+	int bad = 0;
+
+	for (const struct line_rule *r = engine_vllm.lines; r->key; r++) {
+		line_matches(r->pattern, "", 0, NULL, NULL);
+		bad += r->group > 9;
+	}
+	is_int(bad, 0, "every group can be had");
+	/* A pattern that does not compile matches nothing: this line matches the longest of them.
+	 */
+	ok(line_matches(engine_vllm.lines[0].pattern, "Starting to load model x", 0, NULL, NULL),
+	   "patterns compile");
+}
+
+int main(void)
+{
+	test_commands();
+	test_lines_that_tell();
+	test_folders();
+	test_weights();
+	test_variables();
+	test_spans();
+	test_phrasings();
+	test_unfinished();
+	test_patterns();
+	return done_testing();
+}
