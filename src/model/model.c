@@ -34,6 +34,7 @@ static const char *const item_titles[] = {
 static const char *const grade_words[] = {"measured", "declared", "inferred"};
 static const char *const source_words[] = {"shim", "bpf", "perf", "proc", "log", "cupti"};
 static const char *const class_words[] = {"other", "weights", "compile_cache", "library", "python"};
+static const char *const role_words[] = {"plain", "compiler", "version_probe"};
 
 static const struct {
 	const char *word, *sub;
@@ -189,6 +190,11 @@ const char *file_class_word(enum file_class cls)
 	return class_words[cls];
 }
 
+const char *role_word(enum role role)
+{
+	return role_words[role];
+}
+
 static int find_word(const char *const *words, int n, const char *word)
 {
 	for (int i = 0; i < n; i++)
@@ -223,4 +229,9 @@ int source_of(const char *word)
 int file_class_of(const char *word)
 {
 	return find_word(class_words, FILE_CLASS_COUNT, word);
+}
+
+int role_of(const char *word)
+{
+	return find_word(role_words, ROLE_COUNT, word);
 }

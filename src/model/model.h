@@ -325,9 +325,11 @@ const char *kind_sub(enum kind kind);
 enum item kind_item(enum kind kind);
 const char *source_word(enum source source);
 const char *file_class_word(enum file_class cls);
+const char *role_word(enum role role);
 /* The value of a word of the store, or -1. */
 int item_of(const char *word);
 int grade_of(const char *word);
 int kind_of(const char *word);
 int source_of(const char *word);
 int file_class_of(const char *word);
+int role_of(const char *word);

@@ -14,20 +14,45 @@ struct trace;
 enum store_mode { STORE_READ, STORE_WRITE /* created when absent */ };
 
 /*
- * Open `path`. Refused with a clear error: unreadable, unwritable, not SQLite, SQLite but not ours (application_id),
- * a newer user_version. An older one is migrated under STORE_WRITE. WAL while open for writing; checkpointed on close.
+ * Open `path`. Refused with a clear error: unreadable, unwritable, not SQLite, SQLite but not ours
+ * (application_id), a newer user_version. An older one is migrated under STORE_WRITE. WAL while
+ * open for writing; checkpointed on close.
  */
 int store_open(const char *path, enum store_mode mode, struct store **ret_store, struct err *err);
 void store_close(struct store *s);
+/*
+ * `fn` is called about every 20 ms while another writer holds the file, so that a caller who waits
+ * for the store still passes signals on. Returning false gives up at once. Without it, and with it,
+ * the wait ends after 15 s.
+ */
+void store_on_busy(struct store *s, bool (*fn)(void *arg), void *arg);
 
-/* Insert the run's row, complete = 0, before anything is started; sets t->run.id. Committed at once. */
+/* Insert the run's row, complete = 0, before anything is started; sets t->run.id. Committed at
+ * once. */
 int store_begin_run(struct store *s, struct trace *t, struct err *err);
-/* Write everything of `t` (accesses excepted) in one transaction. */
+/* Write everything of `t` (accesses excepted) in one transaction; what was stored of that run is
+ * replaced. complete = 1. */
 int store_put_trace(struct store *s, const struct trace *t, struct err *err);
 /* Replace the stored segments and rows of a run. */
-int store_put_ledger(struct store *s, int64_t run, const struct segment *segments, size_t n_segments,
-		     const struct ledger_row *rows, size_t n_rows, struct err *err);
-/* Read a run back, so that it can be attributed anew. `t` is initialised by the call. -ENOENT when there is no such run. */
+int store_put_ledger(struct store *s, int64_t run, const struct segment *segments,
+		     size_t n_segments, const struct ledger_row *rows, size_t n_rows,
+		     struct err *err);
+/* Replace the stored notes of a run's ledger (struct ledger.notes). */
+int store_put_notes(struct store *s, int64_t run, const char *const *notes, size_t n,
+		    struct err *err);
+/* Read a run back, so that it can be attributed anew. `t` is initialised by the call. -ENOENT when
+ * there is no such run. */
 int store_load_trace(struct store *s, int64_t run, struct trace *ret_trace, struct err *err);
+/* Only the run's own row and its diagnostics: enough to name it. */
+int store_load_run(struct store *s, int64_t run, struct trace *ret_trace, struct err *err);
+/*
+ * Read the stored ledger of a run. Strings are interned into `t`.
+ * Owns: the caller frees the arrays with free().
+ */
+int store_load_ledger(struct store *s, int64_t run, struct trace *t, struct segment **ret_segments,
+		      size_t *ret_n_segments, struct ledger_row **ret_rows, size_t *ret_n_rows,
+		      struct err *err);
+int store_load_notes(struct store *s, int64_t run, struct trace *t, const char ***ret_notes,
+		     size_t *ret_n, struct err *err);
 /* The last run's id; -ENOENT when there is none. */
 int store_last_run(struct store *s, int64_t *ret_run, struct err *err);
