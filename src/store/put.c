@@ -273,17 +273,25 @@ int store_begin_run(struct store *s, struct trace *t, struct err *err)
 	return r;
 }
 
-/* Reports read totals: bins of a long start are many. A value that no bin knows stays NULL. */
+/*
+ * Reports read totals: bins of a long start are many. A value that no bin knows stays NULL; total()
+ * is exact below 2^53 and does not fail above, as sum() would.
+ */
+#define TOTAL(column, where)                                                                       \
+	" CASE WHEN count(" column ") FILTER (WHERE " where ") THEN CAST(total(" column            \
+	") FILTER (WHERE " where ") AS INTEGER) END,"
+
 static int put_file_totals(struct store *s, int64_t run, struct err *err)
 {
-	static const char fmt[] =
-		"INSERT INTO file_total SELECT run, file, sum(asked_bytes) FILTER (WHERE NOT mode "
-		"& 32),"
-		" sum(storage_bytes), sum(mapped_bytes), sum(asked_bytes) FILTER (WHERE mode & 32),"
-		" sum(reads), sum(faults), sum(wait_ns),"
-		" max(mode & 1) | max(mode & 2) | max(mode & 4) | max(mode & 8) | max(mode & 16) | "
-		"max(mode & 32)"
-		" FROM file_io WHERE run = %lld AND file IS NOT NULL GROUP BY file";
+	/* 32 is IO_WRITE. */
+	static const char fmt[] = "INSERT INTO file_total SELECT run, file," TOTAL(
+		"asked_bytes", "NOT mode & 32") TOTAL("storage_bytes", "1") TOTAL("mapped_bytes",
+										  "1")
+		TOTAL("asked_bytes", "mode & 32") TOTAL("reads", "1") TOTAL("faults", "1") TOTAL(
+			"wait_ns",
+			"1") " max(mode & 1) | max(mode & 2) | max(mode & 4) | max(mode & 8) | "
+			     "max(mode & 16) | max(mode & 32)"
+			     " FROM file_io WHERE run = %lld AND file IS NOT NULL GROUP BY file";
 	char sql[sizeof(fmt) + 32];
 	int r = clear_table(s, "file_total", run, err);
 

@@ -4,3 +4,9 @@ check_PROGRAMS += tests/unit/engine_test
 TESTS += tests/unit/engine_test
 tests_unit_engine_test_SOURCES = %D%/engine_test.c
 tests_unit_engine_test_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/unit/store_test
+TESTS += tests/unit/store_test
+tests_unit_store_test_SOURCES = tests/unit/store_test.c tests/unit/traces.h
+tests_unit_store_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS)
+tests_unit_store_test_LDADD = $(ROOM_LIBS)
