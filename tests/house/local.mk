@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-HOUSE_TESTS = %D%/includes.sh %D%/spdx.sh %D%/lengths.sh %D%/words.sh
+HOUSE_TESTS = %D%/includes.sh %D%/spdx.sh %D%/lengths.sh %D%/words.sh %D%/sum.sh
 TESTS += $(HOUSE_TESTS)
 EXTRA_DIST += $(HOUSE_TESTS) %D%/files src/README tests/summary
 
