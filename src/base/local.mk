@@ -3,5 +3,6 @@ libcoldprof_a_SOURCES += \
 	%D%/clock.h \
 	%D%/err.c %D%/err.h \
 	%D%/io.c %D%/io.h \
+	%D%/mask.c %D%/mask.h \
 	%D%/str.c %D%/str.h \
 	%D%/vec.c %D%/vec.h

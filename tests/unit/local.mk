@@ -10,3 +10,8 @@ TESTS += tests/unit/store_test
 tests_unit_store_test_SOURCES = tests/unit/store_test.c tests/unit/traces.h
 tests_unit_store_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS)
 tests_unit_store_test_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/unit/mask_test
+TESTS += tests/unit/mask_test
+tests_unit_mask_test_SOURCES = %D%/mask_test.c
+tests_unit_mask_test_LDADD = $(ROOM_LIBS)
