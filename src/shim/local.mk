@@ -1,1 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
+EXTRA_DIST += \
+	%D%/abi.h \
+	%D%/hooks.def

@@ -136,7 +136,7 @@ enum wire_record_flag {
 /*
  * What a hooked call is: id, word, and how it is kept. CALL: a record each time; FIRST: counted,
  * and a record for the first call with a handle; LONG: counted and timed, and a record when it took
- * 1 ms; COUNT: counted alone.
+ * WIRE_LONG_…_NS; COUNT: counted alone.
  */
 #define WIRE_CLASSES(X)                                                                            \
 	X(INIT, "init", CALL)	    /* cuInit */                                                   \
@@ -156,7 +156,7 @@ enum wire_record_flag {
 	X(D2D, "d2d", COUNT)                                                                       \
 	X(PREFETCH, "prefetch", CALL)                                                              \
 	X(MODULE, "module", CALL)     /* module and library load and unload */                     \
-	X(FUNCTION, "function", CALL) /* where lazy loading runs */                                \
+	X(FUNCTION, "function", LONG) /* where lazy loading runs */                                \
 	X(LINK, "link", CALL)                                                                      \
 	X(CAPTURE_BEGIN, "capture_begin", CALL)                                                    \
 	X(CAPTURE_END, "capture_end", CALL)                                                        \
@@ -170,8 +170,14 @@ enum wire_record_flag {
 	X(LAUNCH_OTHER, "launch_other", COUNT)                                                     \
 	X(SYNC, "sync", LONG)                                                                      \
 	X(QUERY, "query", COUNT)                                                                   \
-	X(COMPILE, "compile", CALL)  /* NVRTC, nvJitLink */                                        \
-	X(RESOLVE, "resolve", COUNT) /* cuGetProcAddress, cudaGetDriverEntryPoint */
+	X(COMPILE, "compile", CALL)	  /* NVRTC, nvJitLink */                                   \
+	X(COLLECTIVE, "collective", CALL) /* NCCL set-up */                                        \
+	X(RESOLVE, "resolve", COUNT)	  /* cuGetProcAddress, cudaGetDriverEntryPoint */
+
+/* From here on a LONG call gets a record of its own: a wait; a look-up, which is long where it
+ * loads. */
+#define WIRE_LONG_SYNC_NS     UINT64_C(1000000)
+#define WIRE_LONG_FUNCTION_NS UINT64_C(20000)
 
 enum wire_class {
 #define X(id, word, how) WIRE_CLASS_##id,
