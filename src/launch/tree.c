@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "wire/session.h"
+
+#define ENVIRON_MAX    ((size_t)4 << 20)
+#define START_SLACK_NS (50 * NS_PER_MS) /* /proc tells starts in hundredths of a second */
+
+struct one {
+	pid_t pid, parent;
+	uint64_t start_ns;
+	bool zombie, ours;
+	char comm[32];
+};
+
+typedef VEC(struct one) one_list;
+
+static uint64_t monotonic_of_ticks(unsigned long long ticks)
+{
+	uint64_t since_boot = (uint64_t)ticks * (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	struct timespec boot;
+	uint64_t boot_ns, offset;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	boot_ns = (uint64_t)boot.tv_sec * NS_PER_SEC + (uint64_t)boot.tv_nsec;
+	offset = boot_ns - clock_now_ns();
+	return since_boot > offset ? since_boot - offset : 0;
+}
+
+static bool read_one(pid_t pid, struct one *ret)
+{
+	char path[40], text[1024], *open, *close, state;
+	unsigned long long ticks;
+	struct one o = {.pid = pid};
+	int parent;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (io_read_small(path, text, sizeof(text)) < 0)
+		return false;
+	open = strchr(text, '(');
+	close = strrchr(text, ')');
+	if (!open || !close ||
+	    sscanf(close + 1,
+		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &state, &parent, &ticks) != 3)
+		return false;
+	o.parent = parent;
+	o.zombie = state == 'Z' || state == 'X';
+	o.start_ns = monotonic_of_ticks(ticks);
+	snprintf(o.comm, sizeof(o.comm), "%.*s", (int)(close - open - 1), open + 1);
+	*ret = o;
+	return true;
+}
+
+static int read_all(one_list *all)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	struct one o;
+
+	if (!dir)
+		return -errno;
+	while ((d = readdir(dir))) {
+		if (d->d_name[0] >= '1' && d->d_name[0] <= '9' &&
+		    read_one((pid_t)atoi(d->d_name), &o))
+			vec_push(all, o);
+	}
+	closedir(dir);
+	return 0;
+}
+
+static bool carries(pid_t pid, const char *session)
+{
+	char path[40], want[SESSION_STRING_MAX + 32], *env;
+	ssize_t n, len;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	n = io_read_file(path, ENVIRON_MAX, &env);
+	if (n < 0)
+		return false;
+	len = snprintf(want, sizeof(want), SESSION_ENV "=%s", session);
+	for (char *e = env; e < env + n && !found; e += strlen(e) + 1)
+		found = (ssize_t)strlen(e) == len && !memcmp(e, want, (size_t)len);
+	free(env);
+	return found;
+}
+
+static bool in_list(const pid_t *list, pid_t pid)
+{
+	for (; list && *list; list++) {
+		if (*list == pid)
+			return true;
+	}
+	return false;
+}
+
+static bool was_known(const struct tree_options *opt, const struct one *o)
+{
+	for (size_t i = 0; opt->known && opt->known[i]; i++) {
+		uint64_t start = opt->known_start_ns ? opt->known_start_ns[i] : o->start_ns;
+
+		if (opt->known[i] == o->pid && o->start_ns < start + START_SLACK_NS &&
+		    start < o->start_ns + START_SLACK_NS)
+			return true;
+	}
+	return false;
+}
+
+static struct one *find(one_list *all, pid_t pid)
+{
+	vec_for_each (o, all) {
+		if (o->pid == pid)
+			return o;
+	}
+	return NULL;
+}
+
+/* Children of ours are ours, however deep. */
+static void spread(one_list *all)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		vec_for_each (o, all) {
+			struct one *parent = o->ours ? NULL : find(all, o->parent);
+
+			if (parent && parent->ours)
+				more = o->ours = true;
+		}
+	}
+}
+
+static void name_it(const struct one *o, struct member *m)
+{
+	char path[40], text[sizeof(m->name)];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)o->pid);
+	n = io_read_small(path, text, sizeof(text));
+	while (n > 0 && !text[n - 1])
+		n--;
+	for (ssize_t i = 0; i < n; i++) {
+		if ((unsigned char)text[i] < ' ')
+			text[i] = ' ';
+	}
+	snprintf(m->name, sizeof(m->name), "%.*s", n > 0 ? (int)n : (int)sizeof(o->comm),
+		 n > 0 ? text : o->comm);
+}
+
+int tree_living(const struct tree_options *opt, member_list *ret)
+{
+	one_list all = {0};
+	pid_t self = getpid();
+	int rc = read_all(&all);
+
+	vec_clear(ret);
+	vec_for_each (o, &all) {
+		if (o->pid == self || in_list(opt->not_ours, o->pid))
+			continue;
+		o->ours = o->pid == opt->root || (opt->subreaper && o->parent == self) ||
+			  was_known(opt, o) || (opt->session && carries(o->pid, opt->session));
+	}
+	spread(&all);
+	vec_for_each (o, &all) {
+		struct member m = {.pid = o->pid};
+
+		if (!o->ours || o->zombie || o->pid == self || in_list(opt->not_ours, o->pid))
+			continue;
+		name_it(o, &m);
+		vec_push(ret, m);
+	}
+	vec_free(&all);
+	return rc;
+}
