@@ -4,6 +4,7 @@ libcoldprof_a_SOURCES += \
 	%D%/layout.c \
 	%D%/load.c \
 	%D%/put.c \
+	%D%/report.c %D%/report.h \
 	%D%/store.c %D%/store.h
 nodist_libcoldprof_a_SOURCES += src/store/schema_sql.c
 

@@ -298,6 +298,10 @@ int store_open(const char *path, enum store_mode mode, struct store **ret_store,
 			    (int)version, STORE_SCHEMA_VERSION);
 		err_hint(err, "the next start recorded into it brings it up to date");
 	}
+	/* A file from elsewhere is data: nothing in its schema is to do more than read. */
+	if (r >= 0 && mode == STORE_READ)
+		r = store_exec(s, "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF", "open",
+			       err);
 	if (r < 0) {
 		s->writes = false;
 		store_close(s);
