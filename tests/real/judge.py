@@ -72,7 +72,8 @@ class Real:
         command = [self.coldprof, "-n", "2", "--timeout", "500", "--db", db, "--label", "mode=" + mode]
         command += os.environ.get("COLDPROF_REAL_ARGS", "").split()
         command += ["--", "vllm", "serve", self.model, "--host", "127.0.0.1", "--port", "8000"]
-        command += ["--max-model-len", "512", "--dtype", "bfloat16"] + args
+        # A CPU without AMX or AVX-512 multiplies bf16 so slowly that the warm-up alone takes minutes.
+        command += ["--max-model-len", "512", "--max-num-batched-tokens", "512", "--dtype", "float32"] + args
         lines = []
         with open(self.path(mode + ".log"), "w") as log:
             diag(" ".join(command))
