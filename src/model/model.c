@@ -101,7 +101,8 @@ const char *trace_str(struct trace *t, const char *s)
 	return s ? trace_strn(t, s, strlen(s)) : NULL;
 }
 
-static const char *intern_v(struct trace *t, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static const char *
+intern_v(struct trace *t, const char *fmt, va_list ap)
 {
 	struct str b = {0};
 	const char *s;
