@@ -2,11 +2,15 @@
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <sys/wait.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "launch/launch.h"
+#include "base/str.h"
+#include "cli/record.h"
+#include "launch/environment.h"
 
 struct args {
 	int starts; /* 0: -n was not given */
@@ -41,14 +45,135 @@ static const struct opt options[] = {
 	{0},
 };
 
+static int make_label(const opt_list *labels, char **ret_label, struct err *err)
+{
+	struct str all = {0};
+
+	vec_for_each (l, labels) {
+		const char *eq = strchr(*l, '=');
+
+		if (!eq || eq == *l || strchr(*l, ';')) {
+			str_free(&all);
+			err_set(err, EINVAL, "'%s' is not a label", *l);
+			err_hint(err, "--label KEY=VALUE, without a semicolon");
+			return -EINVAL;
+		}
+		str_addf(&all, "%s%s", all.n ? ";" : "", *l);
+	}
+	*ret_label = all.s;
+	return 0;
+}
+
+static const char *lookup(void *arg, const char *name)
+{
+	return environment_get(arg, name);
+}
+
+/* The shim is not found, or would do harm in the command: said once, and the start goes on without
+ * it. */
+static void choose_shim(struct record *rec)
+{
+	enum program_kind kind = program_look(rec->argv[0], getenv("PATH"));
+	const char *why = program_why(kind);
+	struct str s = {0};
+	int rc = shim_find(rec->shim, sizeof(rec->shim));
+
+	rec->preload = !rc && program_takes_shim(kind);
+	if (rc == -ENOENT)
+		str_add(&s, "the shim is not installed: CUDA calls, reads and log lines inside the "
+			    "command are not seen");
+	else if (rc)
+		str_addf(&s, "the shim cannot be preloaded, its path holds a blank or a colon: %s",
+			 rec->shim);
+	else if (why)
+		str_addf(&s, "the shim is not in '%s': %s", rec->argv[0], why);
+	rec->shim_why = s.s;
+	if (s.s && !rec->quiet)
+		cli_say("%s", s.s);
+}
+
+static int prepare(const struct args *a, char **argv, struct record *rec, struct err *err)
+{
+	int rc;
+
+	rec->argv = argv;
+	rec->db = cli_db(a->db);
+	rec->quiet = a->quiet;
+	rec->counted = a->starts > 0;
+	rec->max_tier = a->tier;
+	rec->timeout_ns = a->timeout_ns;
+	if (a->cold && a->as_is)
+		return err_set(err, EINVAL, "--cold and --as-is exclude each other");
+	if (a->keep_last && !a->starts)
+		return err_set(err, EINVAL,
+			       "--keep-last wants -n: without it the command is never stopped");
+	rc = mark_parse(a->until, &rec->mark, err);
+	if (!rc)
+		rc = make_label(&a->labels, &rec->label, err);
+	if (!rc && a->user) {
+		rc = user_find(a->user, &rec->user, err);
+		rec->as_user = !rc;
+	}
+	if (rc)
+		return rc;
+	rec->engine = engine_of_command(argv);
+	engine_weight_files(rec->engine, argv, lookup, environ, &rec->weights);
+	engine_cache_folders(rec->engine, lookup, environ, &rec->caches);
+	vec_push(&rec->weights, NULL);
+	vec_push(&rec->caches, NULL);
+	choose_shim(rec);
+	return 0;
+}
+
+static void done(struct record *rec)
+{
+	vec_for_each (p, &rec->weights)
+		free(*p);
+	vec_for_each (p, &rec->caches)
+		free(*p);
+	vec_free(&rec->weights);
+	vec_free(&rec->caches);
+	vec_free(&rec->runs);
+	mark_done(&rec->mark);
+	user_done(&rec->user);
+	free(rec->label);
+	free(rec->shim_why);
+}
+
+static int all_starts(const struct args *a, struct record *rec, struct err *err)
+{
+	int n = a->starts ? a->starts : 1, status = 0;
+	struct start_result result;
+
+	if (rec->counted)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (int i = 0; i < n; i++) {
+		bool last = i == n - 1;
+		bool cold = a->cold || (n > 1 && i == 0 && !a->as_is);
+		int rc = start_run(rec, rec->counted && !(last && a->keep_last), cold,
+				   last && n > 1, &result, err);
+
+		if (rc)
+			return i ? 1 : rc;
+		if (result.run)
+			vec_push(&rec->runs, result.run);
+		status = result.exit_status;
+		if (!rec->counted)
+			return status;
+		if (!result.ready || result.interrupted)
+			return status ? status : 1;
+	}
+	return a->keep_last ? status : 0;
+}
+
 static int run(int argc, char **argv, struct err *err)
 {
 	struct args a = {.tier = 1};
-	struct signal_state signals;
-	struct launch l;
-	int n = opt_parse(&verb_record, argc, argv, &a, err);
-	int rc, status;
+	struct record rec = {0};
+	int n, rc;
 
+	launch_guard_descriptors();
+	n = opt_parse(&verb_record, argc, argv, &a, err);
 	if (n < 0)
 		return n;
 	if (!n) {
@@ -57,16 +182,14 @@ static int run(int argc, char **argv, struct err *err)
 		return -EINVAL;
 	}
 	argv[n] = NULL;
-	launch_guard_descriptors();
-	launch_block_signals(&signals);
-	rc = launch_fork(argv, environ, NULL, &signals, &l, err);
-	if (rc)
-		return rc;
-	launch_release(&l);
-	waitpid(l.pid, &status, 0);
-	launch_outcome(&l);
-	launch_close(&l);
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	rc = prepare(&a, argv, &rec, err);
+	if (!rc) {
+		launch_block_signals(&rec.signals);
+		rc = all_starts(&a, &rec, err);
+	}
+	vec_free(&a.labels);
+	done(&rec);
+	return rc;
 }
 
 const struct verb verb_record = {

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is done with a finished recording, in a child of coldprof: it has all of the trace by fork,
+ * and neither a slow or locked database nor a fault in our own arithmetic can hold up a signal or
+ * change the status that coldprof passes on.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attribute/attribute.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/record.h"
+#include "ingest/ingest.h"
+#include "launch/ready.h"
+#include "probe/probe.h"
+#include "store/store.h"
+
+static void show(const struct trace *t, const struct ledger *l)
+{
+	struct str out = {0};
+
+	str_addf(&out, "\ncoldprof: run %lld, %s after %.3f s\n", (long long)t->run.id,
+		 t->run.ready_mark ? t->run.ready_mark : t->run.ending,
+		 (double)(l->end_ns - l->start_ns) / (double)NS_PER_SEC);
+	vec_for_each (r, &l->rows)
+		str_addf(&out, "  %-14s %-32s %10.3f\n", item_title(r->item), r->sub ? r->sub : "",
+			 (double)r->wall_ns / (double)NS_PER_SEC);
+	io_write_all(STDERR_FILENO, out.s, out.n);
+	str_free(&out);
+}
+
+static int read_evidence(struct start *s, struct err *err)
+{
+	struct ingest_options opt = {.engine = s->rec->engine,
+				     .cache_folders = s->rec->caches.v,
+				     .weight_files = s->rec->weights.v};
+
+	return ingest_run(&opt, s->ring.map, s->ring.map ? s->ring.size_bytes : 0, &s->trace, err);
+}
+
+static int put(struct start *s, struct store *store, struct ledger *l, bool have_ledger,
+	       struct err *err)
+{
+	struct trace *t = &s->trace;
+	int rc = t->run.id ? 0 : store_begin_run(store, t, err);
+
+	if (!rc)
+		rc = store_put_trace(store, t, err);
+	if (!rc && have_ledger)
+		rc = store_put_ledger(store, t->run.id, l->segments.v, l->segments.n, l->rows.v,
+				      l->rows.n, err);
+	if (!rc && have_ledger)
+		rc = store_put_notes(store, t->run.id, l->notes.v, l->notes.n, err);
+	return rc;
+}
+
+static int work(struct start *s)
+{
+	struct trace *t = &s->trace;
+	struct ledger ledger = {0};
+	struct store *store;
+	struct err err = {0};
+	bool have_ledger = false;
+	int rc = read_evidence(s, &err), failed = 0;
+
+	if (rc) {
+		trace_note(t, "ingest", "loss", UNKNOWN, "the records could not be read: %s",
+			   err.msg);
+		cli_say("the records could not be read: %s", err.msg);
+	}
+	state_judge(t, s->cold_wanted);
+	if (!s->exec_failed)
+		have_ledger = !attribute(t, t->run.end_ns, &ledger);
+	err = (struct err){0};
+	rc = store_open(s->rec->db, STORE_WRITE, &store, &err);
+	if (!rc) {
+		rc = put(s, store, &ledger, have_ledger, &err);
+		store_close(store);
+	}
+	if (rc) {
+		cli_error(&err);
+		cli_say("this run is not stored; the command goes on");
+		failed = 1;
+	}
+	if (have_ledger && !s->rec->quiet)
+		show(t, &ledger);
+	return failed;
+}
+
+static void fold_up(struct start *s)
+{
+	struct trace *t = &s->trace;
+
+	if (s->ring.map)
+		ring_off(&s->ring);
+	probe_stop(s->probe);
+	holder_stop(&s->holder);
+	if (ready_polls(s->ready))
+		trace_note(t, "launch", "info", ready_polls(s->ready),
+			   "HTTP requests of coldprof to the server");
+}
+
+void finish_begin(struct start *s, const char *ending, uint64_t end_ns)
+{
+	struct trace *t = &s->trace;
+
+	t->run.ending = trace_str(t, ending);
+	t->run.end_ns = end_ns;
+	fold_up(s);
+	s->finisher = fork();
+	if (!s->finisher)
+		_exit(work(s));
+	if (s->finisher < 0) {
+		s->finisher = 0;
+		cli_say("cannot store this run: %s", strerror(errno));
+		s->finisher_status = -1;
+	}
+}
+
+void finish_snapshot(struct start *s)
+{
+	struct ledger ledger = {0};
+	struct err err = {0};
+	pid_t pid;
+
+	if (s->phase != PHASE_STARTING) {
+		cli_say("the recording is over: coldprof report --run %lld",
+			(long long)s->trace.run.id);
+		return;
+	}
+	probe_drain(s->probe);
+	pid = fork();
+	if (pid)
+		return;
+	s->trace.run.end_ns = clock_now_ns();
+	s->trace.run.ending = trace_str(&s->trace, "so far");
+	if (!read_evidence(s, &err) && !attribute(&s->trace, s->trace.run.end_ns, &ledger))
+		show(&s->trace, &ledger);
+	else
+		cli_say("no ledger yet: %s", err.msg[0] ? err.msg : "nothing is recorded so far");
+	_exit(0);
+}

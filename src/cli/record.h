@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the record verb share. */
+#pragma once
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "engine/engine.h"
+#include "launch/holder.h"
+#include "launch/launch.h"
+#include "launch/mark.h"
+#include "launch/tree.h"
+#include "launch/user.h"
+#include "model/model.h"
+#include "wire/ring.h"
+#include "wire/session.h"
+
+struct err;
+struct probe;
+struct ready;
+
+/* What stays the same over all starts of one command. */
+struct record {
+	char **argv;
+	const struct engine *engine; /* NULL unknown */
+	struct mark_spec mark;
+	const char *db;
+	char *label; /* "key=value;key=value" or NULL */
+	struct guest_user user;
+	bool as_user, quiet;
+	bool counted;	     /* -n was given */
+	char shim[PATH_MAX]; /* "": none */
+	char *shim_why;	     /* why there is none, or why it is not in the command; NULL */
+	bool preload;
+	struct signal_state signals;
+	int max_tier;
+	uint64_t timeout_ns; /* 0 none */
+	path_list weights, caches;
+	VEC(int64_t) runs; /* stored so far, in order */
+};
+
+enum phase {
+	PHASE_STARTING, /* recording */
+	PHASE_SERVING,	/* ready, or ended: coldprof is only the parent */
+	PHASE_QUIET,	/* -n: until the caches are written */
+	PHASE_STOPPING, /* asked to end */
+	PHASE_OVER,
+};
+
+/* One start. */
+struct start {
+	struct record *rec;
+	bool stop_when_ready, show_delta;
+	bool cold_wanted; /* it was made cold: the claim is to be verified */
+	enum phase phase;
+	struct trace trace;
+	struct ring ring; /* map NULL: no memory */
+	struct holder holder;
+	char session[SESSION_STRING_MAX];
+	char **env;
+	struct launch launch;
+	struct probe *probe;
+	struct ready *ready;
+	int epoll_fd, signal_fd, tick_fd;
+	bool ticking;
+	uint64_t next_scan_ns; /* of the memory, for log lines */
+	size_t lines_seen;     /* of trace.log */
+	bool exec_failed, root_gone, timed_out, interrupted;
+	int root_status;      /* as wait(2) gives it */
+	int signal;	      /* that ended our waiting for a guest without a main process */
+	uint64_t deadline_ns; /* of --timeout */
+	uint64_t stop_by_ns, quiet_by_ns, next_look_ns;
+	bool killed;
+	uint16_t port;	/* the server's own, as far as known */
+	pid_t finisher; /* child that stores and shows; 0 none */
+	int finisher_status;
+};
+
+/* How one start ended. */
+struct start_result {
+	int64_t run; /* 0: not stored */
+	bool ready, interrupted, timed_out;
+	int exit_status; /* for coldprof to end with */
+};
+
+/* start.c: run one start to its end. Returns: 0, or -errno with `err` when nothing was started. */
+int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_delta,
+	      struct start_result *ret_result, struct err *err);
+/* Children of coldprof that are none of the guest's, and what else tells the tree. Returns: 0 or
+ * -errno. */
+int start_living(struct start *s, member_list *ret);
+
+/* finish.c: the run is over: in a child, so that neither a slow store nor a fault of ours is the
+ * guest's. */
+void finish_begin(struct start *s, const char *ending, uint64_t end_ns);
+/* The ledger so far, on standard error, from a child as well. */
+void finish_snapshot(struct start *s);
+
+/* stop.c: end the guest. */
+void stop_begin(struct start *s);
+/* To be called at each tick of PHASE_QUIET and PHASE_STOPPING. */
+void stop_turn(struct start *s);
+
+/* facts.c: the run's own row, settings, and the files that are known before the start. */
+void facts_of_run(struct start *s);
+/* The files that the run is known to read, with what of them is in the page cache now. */
+void facts_of_files(struct start *s);
+
+/* state.c: cold, warm, mixed or unknown, from what was seen; `t` after ingest. */
+void state_judge(struct trace *t, bool cold_wanted);
