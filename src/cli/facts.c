@@ -10,8 +10,6 @@
 #include "base/mask.h"
 #include "base/str.h"
 #include "cli/record.h"
-#include "launch/residency.h"
-#include "launch/settle.h"
 
 static void setting(struct trace *t, const char *name, const char *value)
 {
@@ -109,38 +107,4 @@ void facts_of_run(struct start *s)
 	environment(s);
 	if (rec->shim_why)
 		trace_note(t, "launch", "warning", UNKNOWN, "%s", rec->shim_why);
-}
-
-static void add_file(struct trace *t, const char *path)
-{
-	struct file f = {
-		.path = trace_str(t, path), .cls = FILE_WEIGHTS, .resident_before_bytes = UNKNOWN};
-	struct residency r;
-	char *target;
-
-	if (residency_look(path, &r))
-		return;
-	target = realpath(path, NULL);
-	if (target && strcmp(target, path))
-		f.target = trace_str(t, target);
-	free(target);
-	f.dev = wire_dev(r.dev);
-	f.ino = r.ino;
-	f.size_bytes = r.size_bytes;
-	f.fs = trace_str(t, r.fs);
-	f.resident_before_bytes = r.resident_bytes;
-	vec_push(&t->files, f);
-}
-
-void facts_of_files(struct start *s)
-{
-	uint64_t changed_ns;
-	bool filled = false;
-
-	for (char **path = s->rec->weights.v; *path; path++)
-		add_file(&s->trace, *path);
-	if (s->rec->caches.n > 1) {
-		folders_look(s->rec->caches.v, &changed_ns, &filled);
-		s->trace.run.state_caches = trace_str(&s->trace, filled ? "filled" : "empty");
-	}
 }

@@ -102,10 +102,15 @@ void stop_begin(struct start *s);
 /* To be called at each tick of PHASE_QUIET and PHASE_STOPPING. */
 void stop_turn(struct start *s);
 
-/* facts.c: the run's own row, settings, and the files that are known before the start. */
+/* facts.c: the run's own row and its settings. */
 void facts_of_run(struct start *s);
-/* The files that the run is known to read, with what of them is in the page cache now. */
-void facts_of_files(struct start *s);
+
+/*
+ * files.c: the weight files that the command names or an earlier run of the same command read, and
+ * all other files of that run, go to trace.files with what of them is in the page cache. With
+ * cold_wanted they are evicted first.
+ */
+void files_before(struct start *s);
 
 /* state.c: cold, warm, mixed or unknown, from what was seen; `t` after ingest. */
 void state_judge(struct trace *t, bool cold_wanted);

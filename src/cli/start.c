@@ -492,7 +492,7 @@ static int set_up(struct start *s, struct err *err)
 	rc = begin_in_store(s, err);
 	if (rc)
 		return rc;
-	facts_of_files(s);
+	files_before(s);
 	return start_guest(s, err);
 }
 
