@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Pages that come into the page cache: what storage delivered, counted where the thread waited for
+ * it. */
+#include "slots.bpf.h"
+
+/* A folio's pages, each age of the kernel in its own place; the flags come first in all of them. */
+static __always_inline uint64_t folio_bytes(void *folio)
+{
+	uint64_t flags = 0;
+	uint32_t order = 0, head = 6;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), folio);
+	if (bpf_core_enum_value_exists(enum pageflags, PG_head))
+		head = (uint32_t)bpf_core_enum_value(enum pageflags, PG_head);
+	if (!(flags & 1ull << (head & 63)))
+		return 4096;
+	if (bpf_core_field_exists(struct folio___order, _folio_order))
+		order = BPF_CORE_READ((struct folio___order *)folio, _folio_order);
+	else if (bpf_core_field_exists(struct folio___flags_1, _flags_1))
+		order = BPF_CORE_READ((struct folio___flags_1 *)folio, _flags_1) & 0xff;
+	else if (bpf_core_field_exists(struct page___5_15, compound_order))
+		order = BPF_CORE_READ(
+			(struct page___5_15 *)(folio + bpf_core_type_size(struct page)),
+			compound_order);
+	return 4096ull << (order & 31);
+}
+
+SEC("raw_tp/mm_filemap_add_to_page_cache")
+int fill_add(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct address_space *mapping;
+	struct io_slot *s;
+	struct thread *th;
+	struct inode *inode;
+	uint64_t dev, ino, bytes, now;
+	void *folio;
+
+	if (detached)
+		return 0;
+	th = thread_current();
+	if (!th || th->op.kind == OP_WRITE || th->op.kind == OP_LOG)
+		return 0;
+	folio = (void *)ctx->args[0];
+	/* A struct page of 5.15 keeps its mapping where a folio does. */
+	if (bpf_core_type_exists(struct folio))
+		mapping = BPF_CORE_READ((struct folio *)folio, mapping);
+	else
+		mapping = BPF_CORE_READ((struct page___5_15 *)folio, mapping);
+	inode = BPF_CORE_READ(mapping, host);
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
+		return 0;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	ino = BPF_CORE_READ(inode, i_ino);
+	bytes = folio_bytes(folio);
+	if (th->fault_ns) {
+		th->fault_fill += bytes;
+		th->fault_dev = dev;
+		th->fault_ino = ino;
+		return 0;
+	}
+	if (th->op.kind == OP_READ || th->op.kind == OP_POPULATE) {
+		th->op.fill_bytes += bytes;
+		if (!th->op.ino) {
+			th->op.dev = dev;
+			th->op.ino = ino;
+		}
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	s = io_slot_of(th, dev, ino, KERNEL_FILL, now);
+	s->end_ns = now;
+	s->fill_bytes += bytes;
+	return 0;
+}

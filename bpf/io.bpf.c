@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads and writes of regular files, log lines, and the calls that fill a mapping without a fault.
+ */
+#include "path.bpf.h"
+#include "slots.bpf.h"
+
+#if defined(__TARGET_ARCH_x86)
+enum {
+	NR_READ = 0,
+	NR_WRITE = 1,
+	NR_MMAP = 9,
+	NR_PREAD = 17,
+	NR_PWRITE = 18,
+	NR_READV = 19,
+	NR_WRITEV = 20,
+	NR_SCHED_YIELD = 24,
+	NR_MADVISE = 28,
+	NR_SENDFILE = 40,
+	NR_MLOCK = 149,
+	NR_MLOCKALL = 151,
+	NR_PREADV = 295,
+	NR_PWRITEV = 296,
+	NR_MLOCK2 = 325,
+	NR_COPY_FILE_RANGE = 326,
+	NR_PREADV2 = 327,
+	NR_PWRITEV2 = 328,
+};
+#define ARG(regs, i)                                                                               \
+	((i) == 0   ? BPF_CORE_READ(regs, di)                                                      \
+	 : (i) == 1 ? BPF_CORE_READ(regs, si)                                                      \
+	 : (i) == 2 ? BPF_CORE_READ(regs, dx)                                                      \
+	 : (i) == 3 ? BPF_CORE_READ(regs, r10)                                                     \
+	 : (i) == 4 ? BPF_CORE_READ(regs, r8)                                                      \
+		    : BPF_CORE_READ(regs, r9))
+#elif defined(__TARGET_ARCH_arm64)
+enum {
+	NR_READ = 63,
+	NR_WRITE = 64,
+	NR_READV = 65,
+	NR_WRITEV = 66,
+	NR_PREAD = 67,
+	NR_PWRITE = 68,
+	NR_PREADV = 69,
+	NR_PWRITEV = 70,
+	NR_SENDFILE = 71,
+	NR_SCHED_YIELD = 124,
+	NR_MMAP = 222,
+	NR_MLOCK = 228,
+	NR_MLOCKALL = 230,
+	NR_MADVISE = 233,
+	NR_MLOCK2 = 284,
+	NR_COPY_FILE_RANGE = 285,
+	NR_PREADV2 = 286,
+	NR_PWRITEV2 = 287,
+};
+#define ARG(regs, i) BPF_CORE_READ(regs, regs[i])
+#endif
+
+#define MAP_LOCKED_FLAG	       0x2000
+#define MAP_POPULATE_FLAG      0x8000
+#define MADV_POPULATE_READ_NR  22
+#define MADV_POPULATE_WRITE_NR 23
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kernel_log);
+} log_room SEC(".maps");
+
+static __always_inline struct file *file_of(uint32_t fd)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+
+	if (fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	return file;
+}
+
+/* Note the file of the call; OP_NONE when it is not one of ours. */
+static __always_inline void io_enter(struct thread *th, uint32_t fd, uint32_t kind, bool vector,
+				     struct pt_regs *regs, bool positioned)
+{
+	struct file *file = file_of(fd);
+	struct op *op = &th->op;
+	struct inode *inode;
+	uint32_t flags;
+
+	if (!file)
+		return;
+	inode = BPF_CORE_READ(file, f_inode);
+	op->regular = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFREG;
+	op->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	op->ino = BPF_CORE_READ(inode, i_ino);
+	if (kind == OP_WRITE && ((op->ino == log_ino[0] && op->dev == log_dev[0]) ||
+				 (op->ino == log_ino[1] && op->dev == log_dev[1]))) {
+		op->buffer = ARG(regs, 1);
+		op->count = ARG(regs, 2);
+		kind = OP_LOG;
+	} else if (!op->regular) {
+		return;
+	}
+	flags = BPF_CORE_READ(file, f_flags);
+	op->mode = kind == OP_READ ? (flags & bpf_o_direct ? KERNEL_DIRECT : KERNEL_READ)
+				   : KERNEL_WRITE;
+	op->offset = positioned ? ARG(regs, 3) : (uint64_t)BPF_CORE_READ(file, f_pos);
+	op->fd = fd;
+	op->vector = vector;
+	op->fill_bytes = 0;
+	op->start_ns = bpf_ktime_get_ns();
+	op->kind = kind;
+	if (op->regular)
+		path_tell(th, file, op->dev, op->ino);
+}
+
+static __always_inline void populate_enter(struct thread *th, uint64_t address, uint64_t bytes)
+{
+	struct op *op = &th->op;
+
+	op->buffer = address;
+	op->count = bytes;
+	op->dev = op->ino = op->offset = op->fill_bytes = 0;
+	op->from_call = 0;
+	op->start_ns = bpf_ktime_get_ns();
+	op->kind = OP_POPULATE;
+}
+
+static __always_inline void mmap_enter(struct thread *th, struct pt_regs *regs)
+{
+	struct inode *inode;
+	struct file *file;
+	int32_t fd;
+
+	if (!(ARG(regs, 3) & (MAP_POPULATE_FLAG | MAP_LOCKED_FLAG)))
+		return;
+	fd = (int32_t)ARG(regs, 4);
+	file = fd < 0 ? NULL : file_of((uint32_t)fd);
+	if (!file)
+		return;
+	populate_enter(th, 0, ARG(regs, 1));
+	inode = BPF_CORE_READ(file, f_inode);
+	th->op.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	th->op.ino = BPF_CORE_READ(inode, i_ino);
+	th->op.offset = ARG(regs, 5);
+	th->op.from_call = 1;
+	path_tell(th, file, th->op.dev, th->op.ino);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(io_sys_enter, struct pt_regs *regs, long nr)
+{
+	struct thread *th;
+	uint64_t advice;
+
+	if (detached)
+		return 0;
+	th = thread_find((uint32_t)bpf_get_current_pid_tgid());
+	if (!th)
+		return 0;
+	th->fault_ns = 0;
+	th->op.kind = OP_NONE;
+	switch (nr) {
+	case NR_SCHED_YIELD:
+		th->yields++;
+		break;
+	case NR_READ:
+		io_enter(th, (uint32_t)ARG(regs, 0), OP_READ, false, regs, false);
+		break;
+	case NR_READV:
+		io_enter(th, (uint32_t)ARG(regs, 0), OP_READ, true, regs, false);
+		break;
+	case NR_PREAD:
+	case NR_PREADV:
+	case NR_PREADV2:
+		io_enter(th, (uint32_t)ARG(regs, 0), OP_READ, false, regs, true);
+		break;
+	case NR_WRITE:
+		io_enter(th, (uint32_t)ARG(regs, 0), OP_WRITE, false, regs, false);
+		break;
+	case NR_WRITEV:
+		io_enter(th, (uint32_t)ARG(regs, 0), OP_WRITE, true, regs, false);
+		break;
+	case NR_PWRITE:
+	case NR_PWRITEV:
+	case NR_PWRITEV2:
+		io_enter(th, (uint32_t)ARG(regs, 0), OP_WRITE, false, regs, true);
+		break;
+	case NR_MMAP:
+		mmap_enter(th, regs);
+		break;
+	case NR_MADVISE:
+		advice = ARG(regs, 2);
+		if (advice == MADV_POPULATE_READ_NR || advice == MADV_POPULATE_WRITE_NR)
+			populate_enter(th, ARG(regs, 0), ARG(regs, 1));
+		break;
+	case NR_MLOCK:
+	case NR_MLOCK2:
+		populate_enter(th, ARG(regs, 0), ARG(regs, 1));
+		break;
+	case NR_MLOCKALL:
+		populate_enter(th, 0, 0);
+		break;
+	}
+	return 0;
+}
+
+static __always_inline void log_emit(struct thread *th, uint64_t now, uint64_t written)
+{
+	struct kernel_log *room;
+	struct op *op = &th->op;
+	uint64_t from = op->buffer, n = written;
+	uint32_t zero = 0;
+
+	room = bpf_map_lookup_elem(&log_room, &zero);
+	if (!room)
+		return;
+	head_fill(&room->head, KERNEL_LOG, th, now);
+	room->head.value = op->fd;
+	room->cut = 0;
+	if (op->vector) {
+		struct iovec v[2] = {};
+		uint64_t first;
+
+		if (bpf_probe_read_user(v, op->count > 1 ? sizeof(v) : sizeof(v[0]), (void *)from) <
+		    0)
+			return;
+		first = v[0].iov_len;
+		if (first > KERNEL_LOG_MAX / 2)
+			first = KERNEL_LOG_MAX / 2;
+		if (bpf_probe_read_user(room->text, first, v[0].iov_base) < 0)
+			return;
+		n = v[1].iov_len;
+		if (n > KERNEL_LOG_MAX / 2)
+			n = KERNEL_LOG_MAX / 2;
+		if (n && bpf_probe_read_user(room->text + first, n, v[1].iov_base) < 0)
+			n = 0;
+		n += first;
+		room->cut = n < written;
+	} else {
+		if (n > KERNEL_LOG_MAX) {
+			n = KERNEL_LOG_MAX;
+			room->cut = 1;
+		}
+		if (bpf_probe_read_user(room->text, n, (void *)from) < 0)
+			return;
+	}
+	room->bytes = (uint32_t)n;
+	n += sizeof(*room) - KERNEL_LOG_MAX;
+	if (n > sizeof(*room))
+		n = sizeof(*room);
+	emit(room, n, true);
+}
+
+static __always_inline void populate_emit(struct thread *th, uint64_t now, long ret)
+{
+	struct kernel_populate r = {};
+	struct op *op = &th->op;
+
+	head_fill(&r.head, KERNEL_POPULATE, th, op->start_ns);
+	r.end_ns = now;
+	r.address = op->from_call ? (uint64_t)ret : op->buffer;
+	r.bytes = op->count;
+	r.dev = op->dev;
+	r.ino = op->ino;
+	r.offset = op->offset;
+	r.fill_bytes = op->fill_bytes;
+	r.from_call = op->from_call;
+	emit(&r, sizeof(r), false);
+}
+
+static __always_inline void io_done(struct thread *th, uint64_t now, uint64_t bytes)
+{
+	struct op *op = &th->op;
+	struct io_slot *s = io_slot_of(th, op->dev, op->ino, op->mode, op->start_ns);
+
+	s->end_ns = now;
+	s->ops++;
+	s->bytes += bytes;
+	s->fill_bytes += op->mode == KERNEL_DIRECT ? bytes : op->fill_bytes;
+	s->busy_ns += now - op->start_ns;
+	if (op->offset < s->min_offset)
+		s->min_offset = op->offset;
+	if (op->offset + bytes > s->max_offset)
+		s->max_offset = op->offset + bytes;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(io_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct thread *th;
+	uint64_t now;
+	uint32_t kind;
+
+	if (detached)
+		return 0;
+	th = thread_current();
+	if (!th)
+		return 0;
+	th->fault_ns = 0;
+	kind = th->op.kind;
+	if (kind == OP_NONE)
+		return 0;
+	th->op.kind = OP_NONE;
+	now = bpf_ktime_get_ns();
+	if (kind == OP_POPULATE) {
+		if (ret >= 0 || ret < -4095)
+			populate_emit(th, now, ret);
+		return 0;
+	}
+	if (ret <= 0)
+		return 0;
+	if (kind == OP_LOG)
+		log_emit(th, now, (uint64_t)ret);
+	if (th->op.regular)
+		io_done(th, now, (uint64_t)ret);
+	return 0;
+}

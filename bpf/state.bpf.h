@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the programs share: the table of observed threads, the ring, the counters. */
+#pragma once
+#include "kernel_types.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "wire/kernel.h"
+
+#define S_IFMT	      0170000
+#define S_IFREG	      0100000
+#define O_DIRECT_FLAG (bpf_o_direct)
+
+#define FAULT_SLOTS  6
+#define IO_SLOTS     3
+#define FINE_SHIFT   19
+#define COARSE_SHIFT 30
+/* So many pieces of one thread in one bin, then regions become coarse: random faults must not flood
+ * the ring. */
+#define COARSE_AFTER 192
+
+/* Set by coldprof before the programs are loaded. */
+const volatile uint32_t pidns_inum;
+const volatile int32_t root_pid; /* in that namespace */
+const volatile uint64_t log_dev[2], log_ino[2];
+const volatile uint32_t bpf_o_direct = 040000;
+const volatile uint64_t wake_bytes; /* the ring wakes coldprof when it holds so much */
+
+enum thread_state { RUN, RUNNABLE, IO_WAIT, SLEEP };
+
+enum op_kind { OP_NONE, OP_READ, OP_WRITE, OP_LOG, OP_POPULATE };
+
+struct fault_slot {
+	uint64_t region; /* 0 free */
+	uint64_t start_ns, end_ns;
+	uint64_t min_address, max_address;
+	uint64_t wait_ns, fill_bytes, dev, ino;
+	uint32_t faults, major;
+};
+
+struct io_slot {
+	uint64_t dev, ino;
+	uint64_t start_ns, end_ns; /* start 0: free */
+	uint64_t bytes, fill_bytes, busy_ns;
+	uint64_t min_offset, max_offset;
+	uint32_t ops, mode;
+};
+
+/* The system call that the thread is in, where it is one of ours. */
+struct op {
+	uint32_t kind, mode; /* enum op_kind, enum kernel_io_mode */
+	uint64_t start_ns;
+	uint64_t dev, ino, offset, fill_bytes;
+	uint64_t buffer, count; /* first two arguments that matter */
+	uint32_t fd, vector, from_call, regular;
+};
+
+struct thread {
+	int32_t pid, tid; /* in coldprof's namespace */
+	/* times */
+	uint32_t state, frozen;
+	uint64_t since_ns, bin_ns;
+	uint64_t spent_ns[4];
+	uint64_t yields;
+	/* faults */
+	uint64_t fault_ns, fault_address, fault_fill, fault_dev, fault_ino;
+	uint64_t window_ns;
+	uint32_t evictions, fault_victim;
+	/* reads */
+	uint32_t io_victim, open_slots;
+	uint64_t oldest_ns; /* begin of the oldest slot in use; 0 none */
+	struct op op;
+	struct fault_slot faults[FAULT_SLOTS];
+	struct io_slot io[IO_SLOTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, uint32_t); /* tid of the initial namespace */
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} records SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KERNEL_COUNTERS);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} counters SEC(".maps");
+
+uint32_t seeded;   /* the root has its entry */
+uint32_t detached; /* the run is over */
+
+static const struct thread blank;
+
+static __always_inline void count(uint32_t which)
+{
+	uint64_t *n = bpf_map_lookup_elem(&counters, &which);
+
+	if (n)
+		(*n)++;
+}
+
+/* Hand a record over. `urgent` ones wake coldprof at once, the rest when the ring fills. */
+static __always_inline void emit(void *record, uint64_t size, bool urgent)
+{
+	uint64_t flags = BPF_RB_NO_WAKEUP;
+
+	if (urgent || bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >= wake_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_output(&records, record, size, flags) < 0)
+		count(KERNEL_LOST_RECORDS);
+}
+
+static __always_inline struct thread *thread_find(uint32_t tid)
+{
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+/* The number of `pid` in coldprof's namespace; 0 when it is not visible there. */
+static __always_inline int32_t number_of(struct pid *pid)
+{
+	uint32_t level = BPF_CORE_READ(pid, level);
+	void *numbers = (void *)pid + bpf_core_field_offset(struct pid, numbers);
+	uint64_t size = bpf_core_type_size(struct upid);
+
+	for (uint32_t i = 0; i < 8; i++) {
+		struct upid *u = numbers + i * size;
+		struct pid_namespace *ns;
+
+		if (i > level)
+			break;
+		ns = BPF_CORE_READ(u, ns);
+		if (BPF_CORE_READ(ns, ns.inum) == pidns_inum)
+			return BPF_CORE_READ(u, nr);
+	}
+	return 0;
+}
+
+static __always_inline int32_t tid_of(struct task_struct *task)
+{
+	return number_of(BPF_CORE_READ(task, thread_pid));
+}
+
+static __always_inline int32_t pid_of(struct task_struct *task)
+{
+	return number_of(BPF_CORE_READ(task, group_leader, thread_pid));
+}
+
+static __always_inline struct thread *thread_add(struct task_struct *task, int32_t pid, int32_t tid,
+						 uint32_t state, uint64_t now)
+{
+	uint32_t key = BPF_CORE_READ(task, pid);
+	struct thread *th;
+
+	if (bpf_map_update_elem(&threads, &key, &blank, BPF_ANY) < 0) {
+		count(KERNEL_LOST_THREADS);
+		return NULL;
+	}
+	th = thread_find(key);
+	if (!th)
+		return NULL;
+	th->pid = pid;
+	th->tid = tid;
+	th->state = state;
+	th->since_ns = th->bin_ns = now;
+	return th;
+}
+
+/*
+ * The root waits at its barrier when the programs are attached. Its number in the initial namespace
+ * is not known to coldprof: the first program that meets it makes its entry.
+ */
+static __always_inline struct thread *seed(struct task_struct *task, uint32_t state)
+{
+	int32_t pid;
+
+	if (seeded)
+		return NULL;
+	pid = tid_of(task);
+	if (pid != root_pid)
+		return NULL;
+	seeded = 1;
+	return thread_add(task, pid, pid, state, bpf_ktime_get_ns());
+}
+
+static __always_inline struct thread *thread_current(void)
+{
+	struct thread *th = thread_find((uint32_t)bpf_get_current_pid_tgid());
+
+	if (!th && !seeded)
+		th = seed((struct task_struct *)bpf_get_current_task(), RUN);
+	return th;
+}
+
+static __always_inline void head_fill(struct kernel_head *head, uint32_t kind,
+				      const struct thread *th, uint64_t at_ns)
+{
+	head->kind = kind;
+	head->pid = th->pid;
+	head->tid = th->tid;
+	head->value = 0;
+	head->at_ns = at_ns;
+}
+
+static __always_inline void slot_opened(struct thread *th, uint64_t now)
+{
+	if (!th->oldest_ns)
+		th->oldest_ns = now;
+}

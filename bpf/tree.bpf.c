@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The process tree: fork, exec, exit, names. */
+#include "path.bpf.h"
+#include "slots.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct kernel_exec);
+} exec_room SEC(".maps");
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(tree_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct kernel_head r;
+	struct thread *from;
+	uint64_t now;
+	int32_t pid;
+
+	if (detached)
+		return 0;
+	from = thread_find((uint32_t)parent->pid);
+	if (!from && !seeded)
+		from = seed(parent, RUN);
+	if (!from)
+		return 0;
+	now = bpf_ktime_get_ns();
+	pid = pid_of(child);
+	thread_add(child, pid, tid_of(child), RUNNABLE, now);
+	if (child->pid != child->tgid)
+		return 0;
+	r.kind = KERNEL_FORK;
+	r.pid = r.tid = pid;
+	r.value = (uint32_t)from->pid;
+	r.at_ns = now;
+	emit(&r, sizeof(r), true);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(tree_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
+{
+	struct kernel_exec *room;
+	struct thread *th;
+	struct file *exe;
+	struct mm_struct *mm;
+	uint64_t start, n;
+	uint32_t zero = 0;
+
+	if (detached)
+		return 0;
+	th = thread_find((uint32_t)task->pid);
+	if (!th && !seeded)
+		th = seed(task, RUN);
+	if (!th)
+		return 0;
+	slots_flush(th);
+	room = bpf_map_lookup_elem(&exec_room, &zero);
+	if (!room)
+		return 0;
+	head_fill(&room->head, KERNEL_EXEC, th, bpf_ktime_get_ns());
+	bpf_probe_read_kernel(room->comm, sizeof(room->comm), task->comm);
+	mm = task->mm;
+	exe = BPF_CORE_READ(mm, exe_file);
+	room->dev = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
+	room->ino = BPF_CORE_READ(exe, f_inode, i_ino);
+	path_walk(exe, &room->path);
+	start = BPF_CORE_READ(mm, arg_start);
+	n = BPF_CORE_READ(mm, arg_end) - start;
+	if (n > KERNEL_COMMAND_MAX)
+		n = KERNEL_COMMAND_MAX;
+	if (bpf_probe_read_user(room->command, n, (void *)start) < 0)
+		n = 0;
+	room->command_bytes = (uint32_t)n;
+	emit(room, sizeof(*room), true);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(tree_exit, struct task_struct *task)
+{
+	uint32_t key = (uint32_t)task->pid;
+	struct kernel_head r;
+	struct thread *th;
+	int status;
+
+	if (detached)
+		return 0;
+	th = thread_find(key);
+	if (!th)
+		return 0;
+	slots_flush(th);
+	head_fill(&r, KERNEL_EXIT, th, bpf_ktime_get_ns());
+	if (th->bin_ns < r.at_ns) {
+		struct kernel_times t;
+		uint64_t ran = r.at_ns - th->since_ns;
+
+		head_fill(&t.head, KERNEL_TIMES, th, th->bin_ns);
+		t.end_ns = r.at_ns;
+		t.cpu_ns = th->spent_ns[RUN] + ran;
+		t.runnable_ns = th->spent_ns[RUNNABLE];
+		t.io_wait_ns = th->spent_ns[IO_WAIT];
+		t.sleep_ns = th->spent_ns[SLEEP];
+		t.yields = th->yields;
+		emit(&t, sizeof(t), false);
+	}
+	bpf_map_delete_elem(&threads, &key);
+	if (BPF_CORE_READ(task, signal, live.counter) > 0)
+		return 0;
+	status = BPF_CORE_READ(task, signal, group_exit_code);
+	r.tid = r.pid;
+	r.value = (uint32_t)(status ? status : task->exit_code);
+	emit(&r, sizeof(r), true);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(tree_rename, struct task_struct *task, const char *comm)
+{
+	struct kernel_name r = {};
+	struct thread *th;
+
+	if (detached || task->pid != task->tgid)
+		return 0;
+	th = thread_find((uint32_t)task->pid);
+	if (!th)
+		return 0;
+	head_fill(&r.head, KERNEL_NAME, th, bpf_ktime_get_ns());
+	bpf_probe_read_kernel_str(r.comm, sizeof(r.comm), comm);
+	emit(&r, sizeof(r), false);
+	return 0;
+}
