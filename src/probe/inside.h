@@ -11,15 +11,37 @@
 #include "probe/probe.h"
 
 struct trace;
+struct perf;
+struct perf_event_attr;
+struct bpf;
+struct file_entry;
+struct space;
+struct walk;
+struct log_part;
+struct last_time;
+
+/* Who tells of forks, execs and exits. */
+enum tree_by { TREE_PROC, TREE_PERF, TREE_BPF };
+
+/* Faults of one thread in one region, whose file is found once the mappings are known up to its
+ * end. */
+struct fault_piece {
+	int32_t process, pid, tid;
+	uint64_t start_ns, end_ns, min_address, max_address, wait_ns, fill_bytes, dev, ino;
+	uint64_t faults;
+	bool populate; /* a call that faults nothing: the range, and from its descriptor dev, ino,
+			  offset */
+	bool from_call;
+	uint64_t offset;
+};
 
 /* A thread whose CPU time is sampled from /proc. */
 struct thread {
 	int32_t tid;
-	uint64_t cpu_ns, runnable_ns, yields; /* cumulative, at the last sample */
-	uint64_t at_ns;			      /* of the last sample */
-	int32_t record;			      /* its last entry in trace.times, NO_INDEX */
-	uint32_t idle;			      /* samples in a row without work */
-	uint64_t next_ns;		      /* not looked at before */
+	uint64_t cpu_ns, runnable_ns; /* cumulative, at the last sample */
+	uint64_t at_ns;		      /* of the last sample */
+	uint32_t idle;		      /* samples in a row without work */
+	uint64_t next_ns;	      /* not looked at before */
 	bool seen;
 	UT_hash_handle hh;
 };
@@ -27,9 +49,9 @@ struct thread {
 /* A process of the observed tree that is alive, or a zombie. */
 struct proc {
 	int32_t pid, ppid;
-	int32_t index;	/* in trace.processes */
-	uint64_t ticks; /* start time as /proc tells it: tells a reused pid */
-	uint64_t looked_ns;
+	int32_t index;	 /* in trace.processes */
+	uint64_t ticks;	 /* start time as /proc tells it: tells a reused pid */
+	bool exe_wanted; /* an exec was told without its program */
 	struct thread *threads;
 	UT_hash_handle hh;
 };
@@ -47,6 +69,16 @@ struct probe {
 	uint64_t next_walk_ns, next_listen_ns, next_title_ns;
 	VEC(uint64_t) sockets; /* inodes of the listening sockets already looked at */
 	size_t listeners_told;
+	enum tree_by tree_by;
+	struct perf *perf; /* NULL: not opened */
+	struct bpf *bpf;   /* NULL: not opened */
+	struct file_entry *files;
+	struct space *spaces;
+	struct walk *walks;
+	struct log_part *log;
+	struct last_time *last_times;
+	VEC(struct fault_piece) pending;
+	uint64_t anonymous_faults, mixed_faults;
 	bool stopped;
 };
 
@@ -89,3 +121,62 @@ void sample_threads(struct probe *p, uint64_t now_ns);
 void listen_look(struct probe *p, uint64_t now_ns);
 /* Note a listening socket; the same (process, port) only once. */
 void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, const char *address);
+
+/* tree.c, continued: perf tells that a process is gone, but not how it ended. */
+void tree_gone(struct probe *p, struct proc *proc, uint64_t at_ns);
+/* The first program text that is mapped after an exec is that of the program. */
+void tree_mapped(struct probe *p, int32_t pid, const char *path);
+
+/* files.c: the file's index; `path` (may be NULL) is taken when none was known. */
+int32_t files_get(struct probe *p, uint64_t dev, uint64_t ino, const char *path);
+/* Give what never got a path a name that says so. */
+void files_unnamed(struct probe *p);
+void files_free(struct probe *p);
+
+/* maps.c: `file` NO_INDEX is an anonymous mapping. */
+void maps_add(struct probe *p, int32_t pid, uint64_t at_ns, uint64_t start, uint64_t bytes,
+	      uint64_t offset, int32_t file);
+void maps_fork(struct probe *p, int32_t ppid, int32_t pid, uint64_t at_ns);
+void maps_exec(struct probe *p, int32_t pid, uint64_t at_ns);
+void maps_exit(struct probe *p, int32_t pid, uint64_t at_ns);
+/* The file at `address` at that moment, and its offset there; NO_INDEX none. */
+int32_t maps_find(struct probe *p, int32_t pid, uint64_t address, uint64_t at_ns,
+		  uint64_t *ret_offset);
+/* Drop what ended long before `now_ns`. */
+void maps_forget(struct probe *p, uint64_t now_ns);
+void maps_free(struct probe *p);
+
+/* access.c: one fault of tier 0; pieces of tier 1; reads and writes. */
+void access_fault(struct probe *p, int32_t pid, int32_t tid, uint64_t address, uint64_t at_ns);
+void access_faults(struct probe *p, const struct fault_piece *f);
+void access_populate(struct probe *p, const struct fault_piece *f);
+void access_free(struct probe *p);
+
+/* perf.c: `faults` opens the fault events too (tier 0). Returns: 0 or -errno, with nothing left
+ * open. */
+int perf_open(struct probe *p, bool faults);
+/* Read what is settled (or `all`). Returns: the time up to which everything was read. */
+uint64_t perf_drain(struct probe *p, bool all);
+void perf_report(struct probe *p);
+void perf_close(struct probe *p);
+void perf_attr(struct perf_event_attr *attr, uint64_t config);
+int perf_event(struct perf_event_attr *attr, int32_t pid, int cpu);
+
+/* bpf.c: -ENOSYS when it was not built in, -EPERM without the rights. */
+int bpf_open(struct probe *p);
+void bpf_drain(struct probe *p);
+/* Take the pieces that are still open, then let nothing more come. */
+void bpf_finish(struct probe *p);
+void bpf_close(struct probe *p);
+
+/* times.c: one record of a thread; joined with the one before where both are alike. */
+struct thread_time;
+void times_add(struct probe *p, const struct thread_time *t);
+void times_free(struct probe *p);
+
+/* log.c: what a process wrote to a descriptor that is log. */
+void log_add(struct probe *p, int32_t process, int32_t fd, uint64_t at_ns, const char *text,
+	     size_t n);
+/* The last lines may lack their newline. */
+void log_end(struct probe *p);
+void log_free(struct probe *p);

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include "probe/inside.h"
 
 #define SAMPLE_PERIOD_NS (20 * NS_PER_MS)
+#define DRAIN_PERIOD_NS	 (50 * NS_PER_MS)
 #define LISTEN_PERIOD_NS (50 * NS_PER_MS)
 #define TITLE_PERIOD_NS	 (500 * NS_PER_MS)
 
@@ -43,9 +46,6 @@ static int open_timer(struct probe *p, struct err *err)
 	};
 	struct epoll_event ev = {.events = EPOLLIN};
 
-	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (p->epoll_fd < 0)
-		return err_sys(err, errno, "cannot make an epoll descriptor");
 	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (p->timer_fd < 0 || timerfd_settime(p->timer_fd, 0, &every, NULL) < 0)
 		return err_sys(err, errno, "cannot make a timer");
@@ -72,6 +72,37 @@ static int add_root(struct probe *p, struct err *err)
 	return 0;
 }
 
+/* From the best source to the least; what is missing becomes a diagnostic. */
+static void choose(struct probe *p)
+{
+	int rc;
+
+	rc = p->opt.max_tier >= 1 ? bpf_open(p) : -ECANCELED;
+	if (rc == 0)
+		p->tier = 1;
+	else if (rc == -ENOSYS)
+		trace_note(p->trace, "bpf", "info", UNKNOWN, "kernel probes are not built in");
+	else if (rc != -ECANCELED)
+		trace_note(p->trace, "bpf", "info", UNKNOWN,
+			   "kernel probes cannot be loaded: %s (needs root, or CAP_BPF and "
+			   "CAP_PERFMON)",
+			   strerror(-rc));
+	rc = perf_open(p, !(p->trace->saw & SAW_FAULTS));
+	if (rc < 0) {
+		trace_note(p->trace, "perf", "info", UNKNOWN,
+			   "no perf events: %s (kernel.perf_event_paranoid is above 2, or seccomp)",
+			   strerror(-rc));
+		/* Without mappings an address tells no file. */
+		p->trace->saw &= ~(unsigned)(SAW_FAULTS | SAW_WAITS);
+		return;
+	}
+	p->trace->saw |= SAW_FAULTS;
+	if (p->tree_by == TREE_PROC) {
+		p->tree_by = TREE_PERF;
+		p->trace->saw |= SAW_TREE;
+	}
+}
+
 int probe_open(const struct probe_options *opt, struct trace *t, struct probe **ret_probe,
 	       struct err *err)
 {
@@ -81,13 +112,19 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 	p->opt = *opt;
 	p->trace = t;
 	p->epoll_fd = p->timer_fd = -1;
-	p->period_ns = SAMPLE_PERIOD_NS;
 	p->opened_ns = clock_now_ns();
 	p->own_cpu_ns = own_cpu_ns();
 	p->boot_offset_ns = boot_offset();
-	rc = open_timer(p, err);
-	if (rc == 0)
+	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (p->epoll_fd < 0)
+		rc = err_sys(err, errno, "cannot make an epoll descriptor");
+	else
 		rc = add_root(p, err);
+	if (rc == 0) {
+		choose(p);
+		p->period_ns = p->trace->saw & SAW_TIMES ? DRAIN_PERIOD_NS : SAMPLE_PERIOD_NS;
+		rc = open_timer(p, err);
+	}
 	if (rc < 0) {
 		probe_close(p);
 		return rc;
@@ -124,9 +161,11 @@ static void sample(struct probe *p)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	sample_tree(p, now_ns);
-	sample_threads(p, now_ns);
-	if (now_ns >= p->next_listen_ns) {
+	if (p->tree_by != TREE_BPF)
+		sample_tree(p, now_ns);
+	if (!(p->trace->saw & SAW_TIMES))
+		sample_threads(p, now_ns);
+	if (!(p->trace->saw & SAW_LISTEN) && now_ns >= p->next_listen_ns) {
 		listen_look(p, now_ns);
 		p->next_listen_ns = now_ns + LISTEN_PERIOD_NS;
 	}
@@ -136,12 +175,45 @@ static void sample(struct probe *p)
 	}
 }
 
+/* Faults whose mappings are known by now. */
+static void resolve(struct probe *p, uint64_t until_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->pending.n; i++) {
+		struct fault_piece *f = &p->pending.v[i];
+
+		if (f->end_ns > until_ns)
+			p->pending.v[kept++] = *f;
+		else if (f->populate)
+			access_populate(p, f);
+		else
+			access_faults(p, f);
+	}
+	p->pending.n = kept;
+}
+
+static void take(struct probe *p, bool all)
+{
+	uint64_t until_ns = UINT64_MAX;
+
+	bpf_drain(p);
+	if (p->perf) {
+		until_ns = perf_drain(p, all);
+		resolve(p, until_ns);
+		maps_forget(p, clock_now_ns());
+	} else {
+		vec_clear(&p->pending);
+	}
+}
+
 void probe_drain(struct probe *p)
 {
 	uint64_t ticks;
 
 	if (p->stopped)
 		return;
+	take(p, false);
 	if (read(p->timer_fd, &ticks, sizeof(ticks)) == sizeof(ticks))
 		sample(p);
 }
@@ -156,14 +228,37 @@ void probe_new_listeners(struct probe *p, void (*fn)(void *arg, uint16_t port, i
 	}
 }
 
+static uint64_t peak_rss_bytes(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	return (uint64_t)r.ru_maxrss * 1024;
+}
+
 void probe_stop(struct probe *p)
 {
 	if (p->stopped)
 		return;
+	take(p, false);
 	sample(p);
+	bpf_finish(p);
+	take(p, true);
+	log_end(p);
+	files_unnamed(p);
+	perf_report(p);
+	perf_close(p);
 	p->stopped = true;
+	if (p->anonymous_faults)
+		trace_note(p->trace, "probe", "info", p->anonymous_faults,
+			   "page faults on memory that is no file's");
+	if (p->mixed_faults)
+		trace_note(p->trace, "probe", "info", p->mixed_faults,
+			   "page faults counted together over two files");
 	trace_note(p->trace, "probe", "info", (own_cpu_ns() - p->own_cpu_ns) / NS_PER_US,
 		   "CPU microseconds that coldprof itself used while it recorded");
+	trace_note(p->trace, "probe", "info", peak_rss_bytes(),
+		   "bytes of memory that coldprof used at most");
 	close(p->timer_fd);
 	p->timer_fd = -1;
 }
@@ -172,7 +267,14 @@ void probe_close(struct probe *p)
 {
 	if (!p)
 		return;
+	bpf_close(p);
+	perf_close(p);
 	tree_free(p);
+	files_free(p);
+	maps_free(p);
+	access_free(p);
+	times_free(p);
+	log_free(p);
 	vec_free(&p->sockets);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);

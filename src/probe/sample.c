@@ -85,45 +85,24 @@ void sample_tree(struct probe *p, uint64_t now_ns)
 	p->next_walk_ns = now_ns + p->period_ns;
 }
 
-static bool alike(const struct thread_time *t, uint64_t cpu_ns, uint64_t runnable_ns,
-		  uint64_t len_ns)
-{
-	uint64_t old_ns = t->end_ns - t->start_ns;
-	double cpu = (double)t->cpu_ns / (double)old_ns - (double)cpu_ns / (double)len_ns;
-	double run = (double)t->runnable_ns / (double)old_ns - (double)runnable_ns / (double)len_ns;
-
-	return cpu > -0.02 && cpu < 0.02 && run > -0.02 && run < 0.02;
-}
-
 static void thread_took(struct probe *p, struct proc *proc, struct thread *th, uint64_t cpu_ns,
 			uint64_t runnable_ns, uint64_t now_ns)
 {
 	uint64_t cpu = cpu_ns - th->cpu_ns, runnable = runnable_ns - th->runnable_ns;
-	uint64_t len = now_ns - th->at_ns;
-	struct thread_time *t;
+	struct thread_time t = {
+		.process = proc->index,
+		.tid = th->tid,
+		.start_ns = th->at_ns,
+		.end_ns = now_ns,
+		.cpu_ns = cpu,
+		.runnable_ns = runnable,
+		.io_wait_ns = UNKNOWN,
+		.sleep_ns = UNKNOWN,
+		.yields = UNKNOWN,
+	};
 
-	if (th->at_ns && len) {
-		t = th->record == NO_INDEX ? NULL : &p->trace->times.v[th->record];
-		if (t && t->end_ns == th->at_ns && alike(t, cpu, runnable, len)) {
-			t->end_ns = now_ns;
-			t->cpu_ns += cpu;
-			t->runnable_ns += runnable;
-		} else {
-			th->record = (int32_t)p->trace->times.n;
-			t = vec_add(&p->trace->times);
-			*t = (struct thread_time){
-				.process = proc->index,
-				.tid = th->tid,
-				.start_ns = th->at_ns,
-				.end_ns = now_ns,
-				.cpu_ns = cpu,
-				.runnable_ns = runnable,
-				.io_wait_ns = UNKNOWN,
-				.sleep_ns = UNKNOWN,
-				.yields = UNKNOWN,
-			};
-		}
-	}
+	if (th->at_ns && now_ns > th->at_ns)
+		times_add(p, &t);
 	th->idle = cpu || runnable ? 0 : th->idle + 1;
 	th->next_ns = now_ns + p->period_ns / 2 +
 		      p->period_ns * (th->idle < IDLE_PERIODS ? th->idle : IDLE_PERIODS);
@@ -142,7 +121,6 @@ static void sample_thread(struct probe *p, struct proc *proc, int32_t tid, uint6
 	if (!th) {
 		th = xcalloc(1, sizeof(*th));
 		th->tid = tid;
-		th->record = NO_INDEX;
 		HASH_ADD(hh, proc->threads, tid, sizeof(th->tid), th);
 	}
 	th->seen = true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "model/model.h"
 
 struct proc *tree_find(struct probe *p, int32_t pid)
@@ -76,6 +77,7 @@ void tree_exec(struct probe *p, struct proc *proc, uint64_t at_ns, const char *e
 	it->exec_ns = at_ns;
 	it->exe = ev.exe;
 	it->command = ev.command;
+	proc->exe_wanted = !exe;
 	vec_push(&p->trace->execs, ev);
 }
 
@@ -88,10 +90,41 @@ void tree_exit(struct probe *p, struct proc *proc, uint64_t at_ns, int32_t statu
 	drop(p, proc);
 }
 
+void tree_gone(struct probe *p, struct proc *proc, uint64_t at_ns)
+{
+	struct proc_stat st;
+	int32_t status = -1;
+
+	/* As long as nobody waited for it, the kernel still shows how it ended. */
+	if (procfs_stat(proc->pid, &st) == 0 && st.state == 'Z')
+		status = st.exit_code;
+	tree_exit(p, proc, at_ns, status);
+}
+
+void tree_mapped(struct probe *p, int32_t pid, const char *path)
+{
+	struct proc *proc = tree_find(p, pid);
+	struct process *it;
+
+	if (!proc || !proc->exe_wanted)
+		return;
+	proc->exe_wanted = false;
+	it = &p->trace->processes.v[proc->index];
+	it->exe = path;
+	for (size_t i = p->trace->execs.n; i-- > 0;)
+		if (p->trace->execs.v[i].process == proc->index) {
+			p->trace->execs.v[i].exe = path;
+			break;
+		}
+}
+
 void tree_name(struct probe *p, struct proc *proc, const char *name)
 {
 	struct process *it = &p->trace->processes.v[proc->index];
 
+	/* The kernel keeps 15 bytes of a name: the longer title that begins so is the same. */
+	if (it->name && strlen(name) >= 15 && str_starts(it->name, name))
+		return;
 	if (!it->name || strcmp(it->name, name) != 0)
 		it->name = trace_str(p->trace, name);
 }
