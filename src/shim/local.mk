@@ -1,4 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-EXTRA_DIST += \
+# Loaded into guests: nothing but libc, and of that nothing younger than 2.17 (tests/guests/shim-symbols.sh).
+pkglib_LTLIBRARIES += libcoldprof-shim.la
+libcoldprof_shim_la_SOURCES = \
 	%D%/abi.h \
-	%D%/hooks.def
+	%D%/abi_check.c \
+	%D%/attach.c \
+	%D%/elf.c \
+	%D%/guest.c \
+	%D%/hooks.def \
+	%D%/hooks_cuda.c \
+	%D%/hooks_libc.c \
+	%D%/record.c \
+	%D%/record_io.c \
+	%D%/resolve.c \
+	%D%/shim.h \
+	%D%/sys.h \
+	src/wire/session.c
+EXTRA_libcoldprof_shim_la_SOURCES = %D%/dlsym-x86_64.S %D%/dlsym-aarch64.S
+if ARCH_X86_64
+libcoldprof_shim_la_SOURCES += %D%/dlsym-x86_64.S
+else
+libcoldprof_shim_la_SOURCES += %D%/dlsym-aarch64.S
+endif
+# No stack protector: its failure handler would end the guest. No builtin may turn a loop of ours into a call of memcpy,
+# which the guest may have replaced.
+libcoldprof_shim_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -U_FORTIFY_SOURCE
+libcoldprof_shim_la_CFLAGS = $(PRELOAD_CFLAGS) -O2 -fno-stack-protector -ftls-model=initial-exec \
+	-fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables
+libcoldprof_shim_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs -Wl,-Bsymbolic \
+	-Wl,--version-script,$(top_builddir)/src/shim/shim.map
+libcoldprof_shim_la_DEPENDENCIES = src/shim/shim.map
+EXTRA_DIST += %D%/map.h
+CLEANFILES += src/shim/shim.map
+
+src/shim/shim.map: $(top_srcdir)/src/shim/map.h $(top_srcdir)/src/shim/hooks.def
+	$(AM_V_GEN)$(MKDIR_P) src/shim && $(CPP) -P -I$(top_srcdir)/src $(top_srcdir)/src/shim/map.h -o $@-t && mv $@-t $@

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looking up symbols without dlsym: on glibc ≤ 2.33 a program without libdl has neither dlsym nor
+ * dlvsym, and a plain call of ours would take the caller's place in the search order anyway.
+ */
+#include "shim/shim.h"
+
+#include <elf.h>
+#include <link.h>
+
+struct object {
+	uintptr_t base;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const uint32_t *gnu_hash;
+	const uint32_t *sysv_hash;
+	const ElfW(Half) * versions;
+};
+
+struct search {
+	const char *name;
+	const void *inside; /* look only in the object that holds this address; NULL: in all but our
+			       own */
+	bool after_us;
+	bool passed_us;
+	void *found;
+};
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+/* ld.so has made most of these absolute; the vDSO's it has not. */
+static const void *pointer(uintptr_t base, uintptr_t value)
+{
+	return (const void *)(value < base ? base + value : value);
+}
+
+static bool open_object(const struct dl_phdr_info *info, struct object *ret)
+{
+	struct object o = {.base = info->dlpi_addr};
+	const ElfW(Dyn) *dyn = NULL;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(o.base + info->dlpi_phdr[i].p_vaddr);
+	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
+		const void *p = pointer(o.base, dyn->d_un.d_ptr);
+
+		if (dyn->d_tag == DT_SYMTAB)
+			o.symbols = p;
+		else if (dyn->d_tag == DT_STRTAB)
+			o.strings = p;
+		else if (dyn->d_tag == DT_GNU_HASH)
+			o.gnu_hash = p;
+		else if (dyn->d_tag == DT_HASH)
+			o.sysv_hash = p;
+		else if (dyn->d_tag == DT_VERSYM)
+			o.versions = p;
+	}
+	*ret = o;
+	return o.symbols && o.strings && (o.gnu_hash || o.sysv_hash);
+}
+
+/* 2: a default version or none; 1: an old version; 0: not it. */
+static int match(const struct object *o, uint32_t i, const char *name)
+{
+	const ElfW(Sym) *s = &o->symbols[i];
+	int type = ELF64_ST_TYPE(s->st_info);
+
+	if (s->st_shndx == SHN_UNDEF || s->st_value == 0 ||
+	    (type != STT_FUNC && type != STT_NOTYPE) || ELF64_ST_BIND(s->st_info) == STB_LOCAL ||
+	    !same(o->strings + s->st_name, name))
+		return 0;
+	return o->versions && (o->versions[i] & 0x8000) ? 1 : 2;
+}
+
+static void consider(const struct object *o, uint32_t i, const char *name, int *best, void **found)
+{
+	int m = match(o, i, name);
+
+	if (m > *best) {
+		*best = m;
+		*found = (void *)(o->base + o->symbols[i].st_value);
+	}
+}
+
+static void *find_gnu(const struct object *o, const char *name)
+{
+	const uint32_t *h = o->gnu_hash;
+	uint32_t buckets_n = h[0], first = h[1], bloom_n = h[2], shift = h[3], hash = 5381, i;
+	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(h + 4);
+	const uint32_t *buckets = (const uint32_t *)(bloom + bloom_n), *chain = buckets + buckets_n;
+	ElfW(Addr) word;
+	void *found = NULL;
+	int best = 0;
+
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+		hash = hash * 33 + *p;
+	if (buckets_n == 0 || bloom_n == 0)
+		return NULL;
+	word = bloom[hash / 64 % bloom_n];
+	if (!(word >> (hash % 64) & 1) || !(word >> (hash >> shift) % 64 & 1))
+		return NULL;
+	i = buckets[hash % buckets_n];
+	if (i < first)
+		return NULL;
+	for (;; i++) {
+		uint32_t c = chain[i - first];
+
+		if ((c | 1) == (hash | 1))
+			consider(o, i, name, &best, &found);
+		if (c & 1)
+			return found;
+	}
+}
+
+static void *find_sysv(const struct object *o, const char *name)
+{
+	const uint32_t *h = o->sysv_hash;
+	uint32_t hash = 0;
+	void *found = NULL;
+	int best = 0;
+
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
+		hash = (hash << 4) + *p;
+		hash ^= hash >> 24 & 0xf0;
+		hash &= 0x0fffffff;
+	}
+	if (h[0] == 0)
+		return NULL;
+	for (uint32_t i = h[2 + hash % h[0]]; i != 0; i = h[2 + h[0] + i])
+		consider(o, i, name, &best, &found);
+	return found;
+}
+
+static bool holds(const struct dl_phdr_info *info, const void *address)
+{
+	uintptr_t at = (uintptr_t)address - info->dlpi_addr;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && at - p->p_vaddr < p->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+	struct object o;
+
+	(void)size;
+	if (s->inside) {
+		if (!holds(info, s->inside))
+			return 0;
+	} else if (!s->passed_us && holds(info, (const void *)visit)) {
+		s->passed_us = true;
+		return 0;
+	} else if (s->after_us && !s->passed_us) {
+		return 0;
+	}
+	if (open_object(info, &o))
+		s->found = o.gnu_hash ? find_gnu(&o, s->name) : find_sysv(&o, s->name);
+	return s->found || s->inside;
+}
+
+void *elf_next(const char *name)
+{
+	struct search s = {.name = name, .after_us = true};
+
+	dl_iterate_phdr(visit, &s);
+	return s.found;
+}
+
+void *elf_any(const char *name)
+{
+	struct search s = {.name = name};
+
+	dl_iterate_phdr(visit, &s);
+	return s.found;
+}
+
+void *elf_beside(const void *address, const char *name)
+{
+	struct search s = {.name = name, .inside = address};
+
+	dl_iterate_phdr(visit, &s);
+	return s.found;
+}

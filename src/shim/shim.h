@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one private header of the shim. The rules: nothing of the guest changes; after the
+ * constructor no allocation, stdio, locks, threads or signal handlers; a failure of ours is a
+ * pass-through that is counted. Every function here may be called by any thread, in a signal
+ * handler, in a fork child; none touches errno.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "wire/event.h"
+#include "shim/abi.h"
+#include "shim/sys.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Numbers of the hooked symbols, in the order of hooks.def: wire_counter.symbol. */
+enum hook {
+#define CALL(symbol, ...)    HOOK_##symbol,
+#define COPY(symbol, ...)    HOOK_##symbol,
+#define SPECIAL(symbol, ...) HOOK_##symbol,
+#include "shim/hooks.def"
+	HOOK_COUNT
+};
+
+enum libc_hook {
+#define LIBC(symbol) LIBC_##symbol,
+#include "shim/hooks.def"
+	LIBC_COUNT
+};
+
+#define KNOWN_FILES 1024u  /* files that a process may number */
+#define SEEN_MAX    16384u /* functions and graph execs whose first launch is told apart */
+
+struct known_file {
+	uint64_t ino, dev;
+	uint32_t file;
+};
+
+/*
+ * What this process knows of its place in the memory. It lies in pages that the kernel wipes in a
+ * fork child, however that was made: the child finds zeroes and takes an entry and chunks of its
+ * own.
+ */
+struct local {
+	uint32_t state; /* enum local_state */
+	uint32_t index;
+	struct wire_process *process;
+	struct wire_chunk *chunk, *spare;
+	uint64_t fork_ns; /* when fork returned here; 0 unknown or no fork child */
+	uint32_t files, log_lines;
+	struct wire_counter *counter[HOOK_COUNT];
+	struct known_file file[KNOWN_FILES];
+	uint64_t seen[SEEN_MAX];
+};
+
+enum local_state { LOCAL_NEW, LOCAL_CLAIMING, LOCAL_READY, LOCAL_REFUSED };
+
+/* NULL in a process that no session reached: every hook is a pass-through. Set once, by the
+ * constructor. */
+extern struct local *guest_local;
+extern struct wire_header *guest_header;
+
+/* The two clauses that every hook asks. */
+static inline bool guest_live(void)
+{
+	return __builtin_expect(guest_local != NULL, 0) &&
+	       !(__atomic_load_n(&guest_header->flags, __ATOMIC_RELAXED) & WIRE_OFF);
+}
+
+struct thread_state {
+	uint32_t owner; /* process index + 1 that the rest was made for */
+	int32_t tid;
+	struct wire_read *read; /* the record that grows */
+	uint64_t read_bin;
+	struct wire_yield *yield;
+	uint32_t yields; /* not yet written */
+	uint32_t read_file;
+};
+
+/* guest.c: the session, this process's entry, slots. */
+/* This process's place, claimed when need be; NULL when there is none to be had (counted). */
+struct local *guest_self(void);
+struct thread_state *guest_thread(struct local *l);
+/* `n` free slots in a row; NULL when there are none (counted). Bulk leaves the reserve to the rest.
+ */
+void *guest_slots(struct local *l, unsigned n, bool bulk);
+/* The process is about to exit by itself. */
+void guest_end(void);
+/* The last store of a record. */
+static inline void guest_commit(struct wire_head *head, uint32_t tag)
+{
+	__atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
+}
+/* Take session memory at `text` of COLDPROF_SESSION. Returns: NULL when it cannot be reached. */
+struct wire_header *attach_session(const char *text, bool *ret_by_socket);
+
+/* record.c */
+struct call {
+	uint64_t start_ns;
+	uint64_t bytes, handle, aux, extra;
+	int result;
+	uint8_t cls, direction;
+};
+/* The counter of a symbol in this process; NULL when there is no room. */
+struct wire_counter *record_counter(struct local *l, unsigned hook, uint8_t cls);
+void record_route(unsigned hook, uint8_t cls, uint32_t route);
+void record_count(unsigned hook, uint8_t cls, uint64_t bytes);
+void record_call(unsigned hook, const struct call *c);
+/* A LONG call: counted, timed, and a record when it took `long_ns`. */
+void record_long(unsigned hook, const struct call *c, uint64_t long_ns);
+/* True the first time that this process meets `handle` (never 0). */
+bool record_first(uint64_t handle);
+void record_forget(uint64_t handle);
+void record_unhooked(const char *name, uint32_t route);
+
+/* record_io.c */
+#define READ_MIN  4096 /* smaller reads stay untouched */
+#define MAP_MIN	  (1u << 20)
+#define NO_OFFSET (-1L)
+void record_log(int fd, const char *text, size_t n, uint64_t at_ns);
+bool record_is_log(int fd);
+/* `bytes` came from `fd`, at `offset` or where the descriptor stands (NO_OFFSET). */
+void record_read(int fd, int64_t offset, uint64_t bytes, uint64_t start_ns);
+void record_map(int fd, int prot, int flags, int64_t offset, uint64_t address, uint64_t size,
+		uint64_t start_ns);
+/* `fd` -1: the file is not known. `result`: 0 or errno. */
+void record_populate(enum wire_populate how, int fd, int64_t offset, uint64_t address,
+		     uint64_t size, int result, uint64_t start_ns);
+void record_yield(void);
+
+/* elf.c */
+/* What `name` is in the first object behind this one that defines it. NULL: in none. */
+void *elf_next(const char *name);
+/* The same in any object but this one. */
+void *elf_any(const char *name);
+/* In the object that `address` lies in. */
+void *elf_beside(const void *address, const char *name);
+
+/* resolve.c */
+extern void *libc_real[LIBC_COUNT];
+void resolve_libc(void);
+void *resolve_libc_one(enum libc_hook hook);
+const char *hook_name(unsigned hook);
+uint8_t hook_class(unsigned hook);
+/* What stands behind the wrapper of `hook`; NULL when no object has it. */
+void *resolve_real(unsigned hook);
+/* Our wrapper for the driver function at `fn`, else `fn`. `name`: as it was asked for. */
+void *resolve_substitute(void *fn, const char *name, uint32_t route);
+/* What to return for a hooked call with nothing behind it. */
+int resolve_nothing(unsigned hook);
+
+/* hooks_cuda.c */
+void *hook_wrapper(unsigned hook);
