@@ -13,6 +13,7 @@
 #define FILE_PROBES    32
 #define LOG_SCAN_BYTES 16384 /* of one write: what is longer is no log line */
 #define LOG_LINES_MAX  16384 /* of one process */
+#define FILE_DULL      UINT32_MAX
 
 #ifdef O_DIRECT
 _Static_assert(O_DIRECT != 0, "O_DIRECT");
@@ -128,6 +129,15 @@ static size_t path_of(int fd, char *path, size_t size)
 	return got > 0 ? (size_t)got : 0;
 }
 
+/* Python's modules: thousands in each process, which would take the room of what this memory is
+ * for. */
+static bool is_dull(const char *path, size_t n)
+{
+	return (n > 3 && path[n - 3] == '.' && path[n - 2] == 'p' && path[n - 1] == 'y') ||
+	       (n > 4 && path[n - 4] == '.' && path[n - 3] == 'p' && path[n - 2] == 'y' &&
+		path[n - 1] == 'c');
+}
+
 static uint32_t put_file(struct local *l, int fd, const struct stat *st)
 {
 	char path[WIRE_TEXT_MAX + 1];
@@ -136,6 +146,8 @@ static uint32_t put_file(struct local *l, int fd, const struct stat *st)
 	unsigned flags = 0, slots;
 	struct wire_file *r;
 
+	if (is_dull(path, n))
+		return FILE_DULL;
 	if (n > WIRE_TEXT_MAX) {
 		n = WIRE_TEXT_MAX;
 		flags = WIRE_TEXT_CUT;
@@ -160,7 +172,8 @@ static uint32_t put_file(struct local *l, int fd, const struct stat *st)
 	return r->file;
 }
 
-/* The number of the regular file at `fd`; 0 when it is none or there is no room. */
+/* The number of the regular file at `fd`; 0 when it is none or there is no room; FILE_DULL: not
+ * recorded. */
 static uint32_t file_of(struct local *l, int fd)
 {
 	struct stat st;
@@ -221,7 +234,7 @@ void record_read(int fd, int64_t offset, uint64_t bytes, uint64_t start_ns)
 	if (!l)
 		return;
 	file = file_of(l, fd);
-	if (!file)
+	if (!file || file == FILE_DULL)
 		return;
 	t = guest_thread(l);
 	if (t->read && t->read_file == file && t->read_bin == bin) {
@@ -261,7 +274,7 @@ void record_map(int fd, int prot, int flags, int64_t offset, uint64_t address, u
 	if (!l)
 		return;
 	file = file_of(l, fd);
-	if (!file)
+	if (!file || file == FILE_DULL)
 		return;
 	r = guest_slots(l, 1, true);
 	if (!r)
@@ -285,14 +298,16 @@ void record_populate(enum wire_populate how, int fd, int64_t offset, uint64_t ad
 	uint64_t end_ns = sys_now_ns();
 	struct local *l = guest_self();
 	struct wire_map *r;
+	uint32_t file;
 
 	if (!l)
 		return;
+	file = fd >= 0 ? file_of(l, fd) : 0;
 	r = guest_slots(l, 1, false);
 	if (!r)
 		return;
 	r->head.tid = guest_thread(l)->tid;
-	r->file = fd >= 0 ? file_of(l, fd) : 0;
+	r->file = file == FILE_DULL ? 0 : file;
 	r->how = (uint16_t)how;
 	r->start_ns = start_ns;
 	r->end_ns = end_ns;

@@ -32,7 +32,7 @@ enum libc_hook {
 	LIBC_COUNT
 };
 
-#define KNOWN_FILES 1024u  /* files that a process may number */
+#define KNOWN_FILES 8192u  /* files that a process may tell apart */
 #define SEEN_MAX    16384u /* functions and graph execs whose first launch is told apart */
 
 struct known_file {
