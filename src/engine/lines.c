@@ -48,6 +48,7 @@ struct open_span {
 	const struct line_rule *rule;
 	int32_t process;
 	uint64_t start_ns, last_ns;
+	bool complete; /* a bar that came to 100 %; it may say so more than once */
 };
 
 struct reader {
@@ -188,14 +189,18 @@ static void read_bar(struct reader *r, const struct line_rule *rule, const struc
 			bar = o;
 	if (!bar) {
 		bar = vec_add(&r->open);
-		*bar = (struct open_span){rule, process, start, l->at_ns};
+		*bar = (struct open_span){rule, process, start, l->at_ns, false};
 	}
+	if (bar->complete && strstr(line, "100%"))
+		return;
+	if (bar->complete)
+		*bar = (struct open_span){rule, process, start, l->at_ns, false};
 	bar->last_ns = l->at_ns;
 	if (start < bar->start_ns)
 		bar->start_ns = start;
 	if (strstr(line, "100%")) {
 		add_span(r->t, rule, process, bar->start_ns, bar->last_ns);
-		bar->rule = NULL;
+		bar->complete = true;
 	}
 }
 
@@ -211,12 +216,11 @@ static void read_rule(struct reader *r, const struct line_rule *rule, const stru
 	case LINE_BEGIN:
 		if (!find_open(r, rule, process)) {
 			o = vec_add(&r->open);
-			*o = (struct open_span){rule, process, l->at_ns, l->at_ns};
+			*o = (struct open_span){rule, process, l->at_ns, l->at_ns, false};
 		}
 		break;
 	case LINE_END:
-		o = find_open(r, rule, process);
-		if (o) {
+		while ((o = find_open(r, rule, process))) {
 			add_span(r->t, o->rule, o->process, o->start_ns, l->at_ns);
 			o->rule = NULL;
 		}
@@ -242,7 +246,7 @@ static void close_open(struct reader *r)
 	vec_for_each (o, &r->open) {
 		uint64_t end = t->run.end_ns;
 
-		if (!o->rule)
+		if (!o->rule || o->complete)
 			continue;
 		if (o->rule->shape == LINE_BAR) {
 			add_span(t, o->rule, o->process, o->start_ns, o->last_ns);

@@ -71,6 +71,10 @@ static const struct line_rule lines[] = {
 	     4),
 	TOOK("model loading", "[Ll]oading model weights took " NUM " ?Gi?B( memory)? and " NUM,
 	     WEIGHTS, true, 4),
+	/* The CPU worker does not say when it has loaded: what comes next does. */
+	END_ANY("model loading", "KV cache layout", WEIGHTS),
+	END_ANY("model loading", "KV cache size: [0-9,]+ tokens", WEIGHTS),
+	END_ANY("model loading", "Warming up model", WEIGHTS),
 	TOOK("loading weights", "Loading weights took " NUM, WEIGHTS, false, 1),
 	BAR("loading shards",
 	    "(Loading [^:]*(checkpoint shards|safetensors|pt checkpoint)[^:]*|Multi-thread loading "

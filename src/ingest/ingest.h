@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All sources → one clock, one order, one trace: shim records and the probes' accesses become evidence, file_io, roles and counts. */
+/* All sources → one clock, one order, one trace: shim records and the probes' accesses become
+ * evidence, file_io, roles and counts. */
 #pragma once
 #include <stddef.h>
 
@@ -8,14 +9,17 @@ struct trace;
 struct engine;
 
 struct ingest_options {
-	const struct engine *engine;	 /* NULL unknown */
-	char *const *cache_folders;	 /* absolute, NULL-terminated */
-	char *const *weight_files;	 /* known before the start, NULL-terminated; others are told by their magic */
+	const struct engine *engine; /* NULL unknown */
+	char *const *cache_folders;  /* absolute, NULL-terminated */
+	char *const *weight_files;   /* known before the start, NULL-terminated; others are told by
+					their magic */
 };
 
 /*
- * Read the shim's memory (`map`, `size`: the session memfd; may be NULL when no guest reached it) into `t`, beside
- * what the probes put there, and derive evidence, file classes, file_io, roles, spans, graphs, cuda counts, coverage.
- * A truncated or damaged memory is read as far as it goes, and the loss becomes a diagnostic.
+ * Read the shim's memory (`map`, `size`: the session memfd; may be NULL when no guest reached it)
+ * into `t`, beside what the probes put there, and derive evidence, file classes, file_io, roles,
+ * spans, graphs, cuda counts, coverage. A truncated or damaged memory is read as far as it goes,
+ * and the loss becomes a diagnostic.
  */
-int ingest_run(const struct ingest_options *opt, const void *map, size_t size, struct trace *t, struct err *err);
+int ingest_run(const struct ingest_options *opt, const void *map, size_t size, struct trace *t,
+	       struct err *err);

@@ -1,3 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 libcoldprof_a_SOURCES += \
-	%D%/ingest.c %D%/ingest.h
+	%D%/access.c \
+	%D%/coalesce.c \
+	%D%/cuda.c \
+	%D%/files.c \
+	%D%/guests.c \
+	%D%/header.c \
+	%D%/ingest.c %D%/ingest.h \
+	%D%/inside.h \
+	%D%/lines.c \
+	%D%/memory.c \
+	%D%/roles.c \
+	%D%/state.c

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Driver calls → evidence and graphs. The pieces are the calls themselves; what lies between cuInit
+ * and the first successful allocation, copy or launch is for the rules. A call that failed took its
+ * time but used no device.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ingest/inside.h"
+
+/* A copy to the device of at least this is weights by itself. */
+#define LARGE_COPY_BYTES (UINT64_C(1) << 20)
+/* A smaller one is weights within this time of weights: later they are inputs of a warm-up or of a
+ * capture. */
+#define NEAR_NS UINT64_C(1000000000)
+
+/* KIND_COUNT: no evidence. */
+static enum kind kind_of_class(const struct call *c)
+{
+	switch ((enum wire_class)c->cls) {
+	case WIRE_CLASS_INIT:
+		return KIND_CU_INIT;
+	case WIRE_CLASS_CONTEXT:
+		return KIND_CONTEXT;
+	case WIRE_CLASS_PEER:
+		return KIND_PEER;
+	case WIRE_CLASS_ALLOC:
+	case WIRE_CLASS_FREE:
+		return KIND_ALLOC;
+	case WIRE_CLASS_VMM:
+		return KIND_VMM;
+	case WIRE_CLASS_POOL:
+		return KIND_POOL;
+	case WIRE_CLASS_PINNED:
+		return KIND_PINNED;
+	case WIRE_CLASS_IPC:
+		return KIND_IPC_IMPORT;
+	case WIRE_CLASS_H2D:
+		return KIND_H2D;
+	case WIRE_CLASS_COPY:
+		return c->direction == WIRE_TO_DEVICE ? KIND_H2D : KIND_DEVICE_USE;
+	case WIRE_CLASS_PREFETCH:
+		return KIND_DEVICE_USE;
+	case WIRE_CLASS_MODULE:
+	case WIRE_CLASS_FUNCTION:
+		return KIND_MODULE_LOAD;
+	case WIRE_CLASS_LINK:
+	case WIRE_CLASS_COMPILE:
+		return KIND_COMPILE;
+	case WIRE_CLASS_INSTANTIATE:
+	case WIRE_CLASS_GRAPH_UPDATE:
+		return KIND_INSTANTIATE;
+	case WIRE_CLASS_UPLOAD:
+		return KIND_UPLOAD;
+	case WIRE_CLASS_GRAPH_LAUNCH:
+	case WIRE_CLASS_LAUNCH:
+		return KIND_FIRST_LAUNCH;
+	case WIRE_CLASS_SYNC:
+		return KIND_SYNC;
+	default:
+		return KIND_COUNT;
+	}
+}
+
+static bool uses_device(enum kind kind)
+{
+	return kind != KIND_CU_INIT && kind != KIND_CONTEXT && kind != KIND_PEER &&
+	       kind != KIND_COMPILE && kind != KIND_SYNC;
+}
+
+static uint64_t bytes_of(const struct call *c, enum kind kind)
+{
+	return kind == KIND_SYNC || c->cls == WIRE_CLASS_FREE ? 0 : c->bytes;
+}
+
+static struct graph *graph_at(struct trace *t, int32_t process, uint64_t id)
+{
+	struct graph *g;
+
+	vec_for_each (known, &t->graphs)
+		if (known->process == process && known->id == id)
+			return known;
+	g = vec_add(&t->graphs);
+	*g = (struct graph){process, id, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
+	return g;
+}
+
+/* Until it is instantiated a graph is known by its own handle. */
+struct captured {
+	int32_t process;
+	uint64_t graph, nodes, capture_ns;
+};
+
+typedef VEC(struct captured) captures;
+
+static void add_capture(struct trace *t, const struct call *begin, const struct call *end,
+			captures *ret)
+{
+	struct captured cap = {end->process, end->aux, end->extra, end->end_ns - begin->start_ns};
+	struct evidence *e = evidence_add(t, end->process, begin->tid, KIND_CAPTURE, SOURCE_SHIM,
+					  begin->start_ns, end->end_ns);
+
+	e->what = end->symbol;
+	vec_push(ret, cap);
+}
+
+/* A capture is a pair of calls on one stream. */
+static void find_captures(struct ingest *in, captures *ret)
+{
+	VEC(const struct call *) open = {0};
+
+	vec_for_each (c, &in->calls) {
+		const struct call **begin = NULL;
+
+		if (c->cls == WIRE_CLASS_CAPTURE_BEGIN && c->result == 0)
+			vec_push(&open, (const struct call *)c);
+		if (c->cls != WIRE_CLASS_CAPTURE_END)
+			continue;
+		vec_for_each (b, &open)
+			if (*b && (*b)->process == c->process && (*b)->handle == c->handle &&
+			    (*b)->start_ns <= c->start_ns)
+				begin = b;
+		if (begin) {
+			add_capture(in->t, *begin, c, ret);
+			*begin = NULL;
+		}
+	}
+	vec_free(&open);
+}
+
+static void note_graph(struct trace *t, const struct call *c, const captures *caps)
+{
+	uint64_t took = c->end_ns - c->start_ns;
+	struct graph *g;
+
+	if (c->result || (c->cls != WIRE_CLASS_INSTANTIATE && c->cls != WIRE_CLASS_UPLOAD &&
+			  c->cls != WIRE_CLASS_GRAPH_LAUNCH))
+		return;
+	g = graph_at(t, c->process, c->handle);
+	if (c->cls == WIRE_CLASS_UPLOAD) {
+		g->upload_ns = took;
+	} else if (c->cls == WIRE_CLASS_GRAPH_LAUNCH) {
+		if (g->first_replay_ns == UNKNOWN)
+			g->first_replay_ns = took;
+	} else {
+		g->instantiate_ns = took;
+		vec_for_each (cap, caps)
+			if (cap->process == c->process && cap->graph == c->aux && c->aux) {
+				g->nodes = cap->nodes;
+				g->capture_ns = cap->capture_ns;
+			}
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct evidence *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static bool anchors(const struct evidence *e)
+{
+	return e->kind == KIND_H2D ? e->bytes >= LARGE_COPY_BYTES
+				   : kind_item(e->kind) == ITEM_WEIGHTS;
+}
+
+/* Small copies far from any weights of their process are plain device use. */
+static void sort_copies(struct trace *t)
+{
+	struct evidence *v = t->evidence.v;
+
+	if (t->evidence.n)
+		qsort(v, t->evidence.n, sizeof(*v), by_start);
+	for (size_t from = 0, to; from < t->evidence.n; from = to) {
+		uint64_t last = 0;
+		bool any = false;
+
+		for (to = from; to < t->evidence.n && v[to].process == v[from].process; to++)
+			any |= anchors(&v[to]);
+		/* Backwards: how far is the next anchor; forwards: how far was the last one. */
+		for (size_t i = to, next = 0; any && i-- > from;) {
+			if (anchors(&v[i]))
+				next = v[i].start_ns;
+			else if (v[i].kind == KIND_H2D)
+				v[i].wait_ns = next && next - v[i].end_ns < NEAR_NS ? 0 : UNKNOWN;
+		}
+		for (size_t i = from; any && i < to; i++) {
+			if (anchors(&v[i])) {
+				last = v[i].end_ns > last ? v[i].end_ns : last;
+			} else if (v[i].kind == KIND_H2D) {
+				if (v[i].wait_ns == UNKNOWN &&
+				    (!last || v[i].start_ns > last + NEAR_NS))
+					v[i].kind = KIND_DEVICE_USE;
+				v[i].wait_ns = UNKNOWN;
+			}
+		}
+	}
+}
+
+void cuda_derive(struct ingest *in)
+{
+	struct trace *t = in->t;
+	captures caps = {0};
+
+	find_captures(in, &caps);
+	vec_for_each (c, &in->calls) {
+		enum kind kind = kind_of_class(c);
+		struct evidence *e;
+
+		note_graph(t, c, &caps);
+		if (kind == KIND_COUNT)
+			continue;
+		if (c->result && uses_device(kind))
+			kind = KIND_DEVICE_QUERY;
+		e = evidence_add(t, c->process, c->tid, kind, SOURCE_SHIM, c->start_ns, c->end_ns);
+		e->bytes = bytes_of(c, kind);
+		e->what = c->symbol;
+	}
+	sort_copies(t);
+	vec_free(&caps);
+}

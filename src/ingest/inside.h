@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this room share. Nothing outside src/ingest includes it. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uthash.h>
+
+#include "base/vec.h"
+#include "ingest/ingest.h"
+#include "model/model.h"
+#include "wire/ring.h"
+
+/* The length of a bin of file_io; an access is never longer. */
+#define BIN_NS UINT64_C(10000000)
+
+/* A wire_process that was matched with the trace's processes. */
+struct image {
+	int32_t process;	   /* NO_INDEX: its entry was not whole */
+	VEC(const char *) symbols; /* by the number that calls carry; NULL unknown */
+};
+
+/* (dev, ino), or (image, number of the file in it) → index in trace.files. */
+struct file_ref {
+	uint64_t key[2];
+	int32_t file;
+	UT_hash_handle hh;
+};
+
+/* A driver or compiler call, in the order of (process, tid, start). */
+struct call {
+	int32_t process, tid;
+	uint64_t start_ns, end_ns, bytes, handle, aux, extra;
+	const char *symbol;
+	int32_t result;
+	uint8_t cls, direction;
+};
+
+/* A piece of log as the shim saw it written. */
+struct written {
+	struct log_line line;
+	bool open; /* no end of line yet */
+};
+
+struct file_info {
+	uint64_t header_bytes; /* what belongs to the header of a weight file; 0 none */
+};
+
+struct ingest {
+	const struct ingest_options *opt;
+	struct trace *t;
+	bool memory; /* reader is usable */
+	struct ring_reader reader;
+	VEC(struct image) images;
+	struct file_ref *by_inode, *by_number;
+	VEC(struct file_info) files; /* beside trace.files */
+	VEC(struct call) calls;
+	VEC(struct written) written;
+	uint64_t skipped; /* records that made no sense */
+};
+
+/* guests.c: the shim's process table → processes, execs; matches each image. */
+void guests_read(struct ingest *in);
+void guests_done(struct ingest *in);
+/* Why processes without a shim are not covered. */
+void guests_uncovered(struct ingest *in);
+
+/* memory.c: the shim's records → files, accesses, calls, counters, coverage, log, yields. */
+void memory_read(struct ingest *in);
+
+/* files.c */
+int32_t files_find(struct ingest *in, uint64_t dev, uint64_t ino); /* NO_INDEX none */
+int32_t files_add(struct ingest *in, uint64_t dev, uint64_t ino, const char *path,
+		  uint64_t size_bytes);
+void files_index(struct ingest *in);
+void files_classify(struct ingest *in);
+void files_done(struct ingest *in);
+
+/* header.c: what a file is by its first bytes. `ret_header_bytes`: where its header ends. */
+enum file_class header_class(const unsigned char *bytes, size_t n, uint64_t *ret_header_bytes);
+
+/* access.c: accesses → evidence and file_io. */
+void access_derive(struct ingest *in);
+
+/* cuda.c: calls → evidence and graphs. */
+void cuda_derive(struct ingest *in);
+
+/* roles.c: compilers and version probes by name and command line; their evidence. */
+void roles_derive(struct ingest *in);
+bool roles_is_compiler(const char *name);
+bool roles_is_version_probe(const char *name, const char *command);
+
+/* lines.c: progress bars split, order; afterwards repeats folded. */
+void lines_split(struct ingest *in);
+void lines_fold(struct ingest *in);
+
+/* coalesce.c: evidence sorted, adjacent pieces joined. */
+void evidence_coalesce(struct trace *t);
+
+/* state.c: run.state, state_files, state_caches. */
+void state_derive(struct ingest *in);
+
+/* Add evidence; pieces that end before they begin are dropped. Borrowed until the next call. */
+struct evidence *evidence_add(struct trace *t, int32_t process, int32_t tid, enum kind kind,
+			      enum source source, uint64_t start_ns, uint64_t end_ns);
