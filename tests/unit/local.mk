@@ -15,3 +15,8 @@ check_PROGRAMS += tests/unit/mask_test
 TESTS += tests/unit/mask_test
 tests_unit_mask_test_SOURCES = %D%/mask_test.c
 tests_unit_mask_test_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/unit/ingest_test
+TESTS += tests/unit/ingest_test
+tests_unit_ingest_test_SOURCES = %D%/ingest_test.c %D%/wire_writer.h
+tests_unit_ingest_test_LDADD = $(ROOM_LIBS)
