@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int truth_fd = -1;
+static enum step present;
+static uint64_t present_start_ns;
+static uint64_t took_ns[STEP_COUNT];
+
+static const char *const names[] = {
+#define X(name, item) #name,
+	STEPS(X)
+#undef X
+};
+static const char *const items[] = {
+#define X(name, item) item,
+	STEPS(X)
+#undef X
+};
+
+const char *step_name(enum step step)
+{
+	return names[step];
+}
+
+const char *step_item(enum step step)
+{
+	return items[step];
+}
+
+double step_seconds(enum step step)
+{
+	return (double)took_ns[step] / 1e9;
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("truth-engine: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	_exit(2);
+}
+
+void truth_open(const char *path)
+{
+	if (!path)
+		return;
+	truth_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (truth_fd < 0)
+		die("cannot write %s: %s", path, strerror(errno));
+}
+
+static void line(const char *view, const char *item, const char *sub, uint64_t start_ns,
+		 uint64_t end_ns, uint64_t bytes)
+{
+	char buf[512];
+	int n;
+
+	if (truth_fd < 0)
+		return;
+	n = snprintf(buf, sizeof(buf),
+		     "{\"view\":\"%s\",\"item\":\"%s\",\"sub\":\"%s\",\"pid\":%d,\"tid\":%ld,"
+		     "\"start_ns\":%llu,\"end_ns\":%llu,\"bytes\":%llu,\"rank\":%d}\n",
+		     view, item, sub, (int)getpid(), syscall(SYS_gettid),
+		     (unsigned long long)start_ns, (unsigned long long)end_ns,
+		     (unsigned long long)bytes, opt.rank);
+	if (write(truth_fd, buf, (size_t)n) != n)
+		die("cannot write the truth log: %s", strerror(errno));
+}
+
+void truth_work(const char *item, const char *sub, uint64_t start_ns, uint64_t end_ns,
+		uint64_t bytes)
+{
+	line("work", item, sub, start_ns, end_ns, bytes);
+}
+
+void truth_event(const char *item, const char *sub, uint64_t at_ns)
+{
+	line("event", item, sub, at_ns, at_ns, 0);
+}
+
+void truth_begin(enum step step, uint64_t born_ns)
+{
+	present = step;
+	present_start_ns = born_ns;
+	truth_event(items[step], "begin", born_ns);
+}
+
+void truth_end(void)
+{
+	uint64_t now = now_ns();
+
+	line("step", items[present], names[present], present_start_ns, now, 0);
+	took_ns[present] += now - present_start_ns;
+	present_start_ns = now;
+}
+
+void truth_step(enum step step)
+{
+	truth_end();
+	present = step;
+	if (step != STEP_weights)
+		crash_at(step);
+}
+
+void crash_at(enum step step)
+{
+	if (opt.crash != (int)step || (opt.ranks > 1 && opt.rank != opt.ranks - 1))
+		return;
+	truth_event(items[step], "crash", now_ns());
+	kill(getpid(), SIGKILL);
+}
+
+void burn_ms(unsigned ms)
+{
+	uint64_t until = now_ns() + (uint64_t)ms * 1000000;
+	static volatile uint64_t sink = 88172645463325252ull;
+
+	while (now_ns() < until) {
+		uint64_t x = sink;
+
+		for (int i = 0; i < 4096; i++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+		}
+		sink = x;
+	}
+}
