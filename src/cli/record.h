@@ -19,6 +19,7 @@
 struct err;
 struct probe;
 struct ready;
+struct signalfd_siginfo;
 
 /* What stays the same over all starts of one command. */
 struct record {
@@ -87,9 +88,25 @@ struct start_result {
 /* start.c: run one start to its end. Returns: 0, or -errno with `err` when nothing was started. */
 int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_delta,
 	      struct start_result *ret_result, struct err *err);
-/* Children of coldprof that are none of the guest's, and what else tells the tree. Returns: 0 or
- * -errno. */
+/* The recording is over: store, show, and stop the guest where that was asked for. */
+void start_end(struct start *s, const char *ending, uint64_t at_ns);
+
+/* session.c: the memory and its holder; without them the guest runs as it would without us, and the
+ * run says so. */
+void session_make(struct start *s);
+/* The run's row. Returns: 0 also where the trouble may pass (locked, full), told on stderr; else
+ * -errno with `err`. */
+int session_begin(struct start *s, struct err *err);
+/* The files behind our stdout and stderr, which are the guest's too: device (MAJOR << 20 | MINOR)
+ * and inode. */
+void session_log_files(uint64_t dev[2], uint64_t ino[2]);
+
+/* relay.c: the guest's living processes. Returns: 0 or -errno. */
 int start_living(struct start *s, member_list *ret);
+/* Pass a signal on, once, if the guest has not got it already. */
+void relay_signal(struct start *s, const struct signalfd_siginfo *i);
+/* Name the processes that outlived the main process. */
+void relay_survivors(struct start *s, const member_list *living);
 
 /* finish.c: the run is over: in a child, so that neither a slow store nor a fault of ours is the
  * guest's. */

@@ -8,125 +8,23 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "cli/cli.h"
 #include "cli/record.h"
 #include "launch/environment.h"
 #include "launch/ready.h"
 #include "probe/probe.h"
-#include "store/store.h"
 
 #define TICK_NS	     (50 * NS_PER_MS)
 #define SCAN_NS	     (200 * NS_PER_MS)
 #define SURVIVORS_NS (200 * NS_PER_MS)
-#define NAMED_MAX    8
 
 enum what { ON_SIGNAL, ON_OUTCOME, ON_PROBE, ON_READY, ON_TICK };
-
-static void end_run(struct start *s, const char *ending, uint64_t at_ns);
-
-int start_living(struct start *s, member_list *ret)
-{
-	pid_t not_ours[] = {s->holder.pid > 0 ? s->holder.pid : -1,
-			    s->finisher > 0 ? s->finisher : -1, 0};
-	VEC(pid_t) known = {0};
-	VEC(uint64_t) since = {0};
-	struct tree_options opt = {
-		.root = s->root_gone ? -1 : s->launch.pid,
-		.session = s->session[0] ? s->session : NULL,
-		.not_ours = not_ours,
-		.subreaper = s->rec->counted,
-	};
-	int rc;
-
-	vec_for_each (p, &s->trace.processes) {
-		if (p->end_ns == UNKNOWN && p->pid > 0 && p->pid != s->launch.pid) {
-			vec_push(&known, p->pid);
-			vec_push(&since, p->start_ns);
-		}
-	}
-	vec_push(&known, 0);
-	vec_push(&since, 0);
-	opt.known = known.v;
-	opt.known_start_ns = since.v;
-	rc = tree_living(&opt, ret);
-	vec_free(&known);
-	vec_free(&since);
-	return rc;
-}
-
-/* A guest that sends a signal to its group has told itself already. */
-static bool sent_by_guest(struct start *s, pid_t sender)
-{
-	member_list living = {0};
-	bool found = false;
-
-	if (sender <= 0 || start_living(s, &living))
-		return false;
-	vec_for_each (m, &living)
-		found |= m->pid == sender;
-	vec_free(&living);
-	return found || sender == s->launch.pid;
-}
-
-static bool ends_us(int signal)
-{
-	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
-}
-
-static void pass_signal(struct start *s, const struct signalfd_siginfo *i)
-{
-	int number = (int)i->ssi_signo;
-	bool sent = i->ssi_code <= 0;
-
-	if (number == SIGPIPE || number == SIGTTOU || number == SIGXFSZ || number == SIGXCPU)
-		return;
-	if (number == SIGUSR1) {
-		finish_snapshot(s);
-		return;
-	}
-	if (sent && sent_by_guest(s, (pid_t)i->ssi_pid))
-		return;
-	s->interrupted |= ends_us(number);
-	if (s->root_gone) {
-		if (ends_us(number) && s->phase == PHASE_STARTING) {
-			s->signal = number;
-			end_run(s, "signal", clock_now_ns());
-		}
-		return;
-	}
-	/* What the terminal or the kernel sends reaches the whole process group by itself. */
-	if (!sent)
-		return;
-	if (i->ssi_code == SI_QUEUE)
-		sigqueue(s->launch.pid, number,
-			 (union sigval){.sival_ptr = (void *)(uintptr_t)i->ssi_ptr});
-	else
-		kill(s->launch.pid, number);
-}
-
-static void tell_survivors(struct start *s, const member_list *living)
-{
-	struct str names = {0};
-
-	for (size_t i = 0; i < living->n && i < NAMED_MAX; i++)
-		str_addf(&names, "%s%d (%s)", i ? ", " : "", (int)living->v[i].pid,
-			 living->v[i].name);
-	if (living->n > NAMED_MAX)
-		str_add(&names, ", ...");
-	trace_note(&s->trace, "launch", "warning", living->n,
-		   "processes that outlived the main process: %s", str_get(&names));
-	cli_say("the command ended, but %zu of its processes live on: %s", living->n,
-		str_get(&names));
-	str_free(&names);
-}
 
 /* The main process is gone while we record. */
 static void root_ended(struct start *s)
@@ -143,10 +41,10 @@ static void root_ended(struct start *s)
 		return;
 	}
 	if (living.n)
-		tell_survivors(s, &living);
+		relay_survivors(s, &living);
 	vec_free(&living);
 	ready_ended(s->ready, s->root_status, now_ns);
-	end_run(s, WIFSIGNALED(s->root_status) ? "signal" : "exit", now_ns);
+	start_end(s, WIFSIGNALED(s->root_status) ? "signal" : "exit", now_ns);
 }
 
 static void outcome(struct start *s)
@@ -256,7 +154,7 @@ static void set_tick(struct start *s, bool on)
 	s->ticking = on;
 }
 
-static void end_run(struct start *s, const char *ending, uint64_t at_ns)
+void start_end(struct start *s, const char *ending, uint64_t at_ns)
 {
 	const char *mark;
 	uint64_t ready_ns;
@@ -291,7 +189,7 @@ static void tick(struct start *s)
 	lines(s, now_ns);
 	if (s->deadline_ns && now_ns >= s->deadline_ns) {
 		s->timed_out = true;
-		end_run(s, "timeout", now_ns);
+		start_end(s, "timeout", now_ns);
 		return;
 	}
 	if (!s->root_gone || now_ns < s->next_look_ns)
@@ -299,7 +197,7 @@ static void tick(struct start *s)
 	s->next_look_ns = now_ns + SURVIVORS_NS;
 	if (!start_living(s, &living) && !living.n) {
 		ready_ended(s->ready, s->root_status, now_ns);
-		end_run(s, "exit", now_ns);
+		start_end(s, "exit", now_ns);
 	}
 	vec_free(&living);
 }
@@ -336,7 +234,7 @@ static void signals(struct start *s)
 		if (i.ssi_signo == SIGCHLD)
 			reap(s);
 		else
-			pass_signal(s, &i);
+			relay_signal(s, &i);
 	}
 }
 
@@ -371,77 +269,8 @@ static void loop(struct start *s)
 			}
 		}
 		if (s->phase == PHASE_STARTING && ready_reached(s->ready, &mark, &at_ns))
-			end_run(s, "ready", at_ns);
+			start_end(s, "ready", at_ns);
 	}
-}
-
-static void log_files(struct start *s, uint64_t dev[2], uint64_t ino[2])
-{
-	(void)s;
-	for (int i = 0; i < 2; i++) {
-		struct stat st;
-
-		if (!fstat(i + 1, &st)) {
-			dev[i] = wire_dev(st.st_dev);
-			ino[i] = st.st_ino;
-		}
-	}
-}
-
-/* Without memory the guest runs as it would without us, and the run says so. */
-static void make_session(struct start *s)
-{
-	struct ring_options opt = {0};
-	struct session session;
-	struct err err = {0};
-	int rc;
-
-	log_files(s, opt.log_dev, opt.log_ino);
-	rc = ring_create(&opt, &s->ring);
-	if (rc) {
-		s->ring.map = NULL;
-		err_sys(&err, -rc, "no memory for the shim's records");
-	} else {
-		rc = holder_start(&s->ring, s->rec->as_user ? &s->rec->user : NULL, &s->holder,
-				  &session, &err);
-	}
-	if (!rc)
-		rc = session_format(&session, s->session, sizeof(s->session)) < 0 ? -EINVAL : 0;
-	if (rc) {
-		s->session[0] = '\0';
-		trace_note(&s->trace, "launch", "warning", UNKNOWN, "the shim is off: %s", err.msg);
-		if (!s->rec->quiet)
-			cli_say("the shim is off: %s", err.msg);
-	}
-}
-
-/* What does not stop a start: it is told, and tried again when the run is over. */
-static bool passing_trouble(int rc)
-{
-	return rc == -EBUSY || rc == -EAGAIN || rc == -ENOSPC || rc == -EIO || rc == -EDQUOT;
-}
-
-static bool give_up_early(void *arg)
-{
-	return clock_now_ns() < *(uint64_t *)arg;
-}
-
-static int begin_in_store(struct start *s, struct err *err)
-{
-	uint64_t until_ns = clock_now_ns() + NS_PER_SEC;
-	struct store *store;
-	int rc = store_open(s->rec->db, STORE_WRITE, &store, err);
-
-	if (!rc) {
-		store_on_busy(store, give_up_early, &until_ns);
-		rc = store_begin_run(store, &s->trace, err);
-		store_close(store);
-	}
-	if (rc && passing_trouble(rc)) {
-		cli_say("%s; the command is started all the same", err->msg);
-		return 0;
-	}
-	return rc;
 }
 
 static int start_guest(struct start *s, struct err *err)
@@ -458,7 +287,7 @@ static int start_guest(struct start *s, struct err *err)
 	rc = launch_fork(rec->argv, s->env, user, &rec->signals, &s->launch, err);
 	if (rc)
 		return rc;
-	log_files(s, probe.log_dev, probe.log_ino);
+	session_log_files(probe.log_dev, probe.log_ino);
 	probe.root_pid = s->launch.pid;
 	rc = probe_open(&probe, &s->trace, &s->probe, err);
 	if (!rc)
@@ -484,12 +313,12 @@ static int set_up(struct start *s, struct err *err)
 	if (s->epoll_fd < 0 || s->tick_fd < 0 || s->signal_fd < 0)
 		return err_sys(err, errno, "cannot set up the start");
 	if (rec->preload)
-		make_session(s);
+		session_make(s);
 	s->env = environment_make(environ, s->session[0] ? rec->shim : NULL,
 				  s->session[0] ? s->session : NULL,
 				  rec->as_user ? &rec->user : NULL);
 	facts_of_run(s);
-	rc = begin_in_store(s, err);
+	rc = session_begin(s, err);
 	if (rc)
 		return rc;
 	files_before(s);

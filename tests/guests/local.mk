@@ -7,3 +7,9 @@ tests_guests_probe_dump_LDADD = $(ROOM_LIBS)
 check_PROGRAMS += tests/guests/wire-dump
 tests_guests_wire_dump_SOURCES = %D%/wire-dump.c
 tests_guests_wire_dump_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/guests/serve tests/guests/witness
+tests_guests_serve_SOURCES = %D%/serve.c
+tests_guests_witness_SOURCES = %D%/witness.c
+tests_guests_serve_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+tests_guests_witness_CFLAGS = -std=gnu17 $(WARN_CFLAGS)

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Exit statuses, bad input before anything is started, and the guest's own output.
+. "$top_srcdir/tests/tap.sh"
+. "$top_srcdir/tests/cli/cli.sh"
+
+for n in 0 1 77 255; do
+	status "exit $n" $n run -q -- sh -c "exit $n"
+done
+for n in 9 11 15; do
+	# The shell that waits tells a death by signal as 128+n, as coldprof does.
+	status "signal $n" $((128 + n)) run -q -- sh -c "kill -$n \$\$"
+done
+status "a missing command" 127 run -q -- "$tmp/no-such-command"
+status "a missing command in PATH" 127 run -q -- no-such-command-at-all
+echo 'exit 0' >"$tmp/not-executable"
+status "no permission" 126 run -q -- "$tmp/not-executable"
+status "a folder" 126 run -q -- "$tmp"
+printf 'exit 5\n' >"$tmp/script"
+chmod +x "$tmp/script"
+status "a script without #!" 5 run -q -- "$tmp/script"
+
+# Bad input: 125, a message, and the command is not started.
+touch "$tmp/empty-dir-marker"
+refused()
+{
+	name=$1
+	pattern=$2
+	shift 2
+	rm -f "$tmp/started"
+	status "$name" 125 timeout "$limit" "$coldprof" "$@" -- touch "$tmp/started"
+	like "$name: says why" "$(cat "$tap_err")" "$pattern"
+	nok "$name: nothing was started" test -e "$tmp/started"
+}
+refused "unknown option" "unknown option '--nonsense'" --nonsense
+refused "unknown option with a value" "unknown option '--nonsense'" --nonsense=secret
+unlike "the value of an unknown option is not shown" "$(cat "$tap_err")" secret
+refused "no number" "whole number from 1" -n none
+refused "no seconds" "seconds above 0" --timeout 0
+refused "a bad tier" "not a value of --tier" --tier 3
+refused "a bad label" "not a label" --label nokey
+refused "cold and as-is" "exclude each other" --cold --as-is
+refused "keep-last alone" "wants -n" --keep-last
+for mark in http:0 http:99999 http:8000x port:x port:80/x log: 'log:(' file: exit:1 nonsense ''; do
+	refused "mark '$mark'" "is not a mark" --db "$db" --until "$mark"
+done
+echo "this is no database, whatever it is called" >"$tmp/foreign.db"
+refused "a foreign file" "foreign.db" --db "$tmp/foreign.db"
+sqlite3 "$tmp/other.db" 'create table t(x)'
+refused "another program's database" "other.db" --db "$tmp/other.db"
+run -q -- true
+cp "$db" "$tmp/newer.db"
+sqlite3 "$tmp/newer.db" 'pragma user_version = 9999'
+refused "a newer schema" "newer" --db "$tmp/newer.db"
+refused "a folder that is not there" "no-such-folder" --db "$tmp/no-such-folder/x.db"
+refused "no such user" "no user" --user no-such-user-at-all --db "$db"
+if [ "$(id -u)" = 0 ]; then
+	skip "an unreadable database" "root reads everything"
+else
+	cp "$db" "$tmp/unreadable.db"
+	chmod 0 "$tmp/unreadable.db"
+	refused "an unreadable database" "unreadable.db" --db "$tmp/unreadable.db"
+fi
+status "no command" 125 run
+like "no command: says so" "$(cat "$tap_err")" 'no command'
+status "no command behind --" 125 run --
+status "neither verb nor option" 125 run nonsense
+like "it tells how" "$(cat "$tap_err")" 'coldprof -- nonsense'
+
+# Output, input and arguments pass unchanged.
+is "standard output is the guest's alone" "$(run -- printf 'a\nb')" "$(printf 'a\nb')"
+is "standard input reaches it" "$(echo through | run -q -- cat)" through
+is "arguments stay as they are" "$(run -q -- printf '%s|' -n 3 --db 'a b' --)" '-n|3|--db|a b|--|'
+is "-q leaves standard error to the guest" "$(run -q --until exit -- sh -c 'echo only >&2' 2>&1 | grep -v shim)" only
+like "the ledger is on standard error" "$(run -- true 2>&1 >/dev/null)" 'process init'
+ok "every run is stored whole" test "$(ask 'select count(*) from run where complete = 0')" = 0
+is "the file is sound" "$(ask 'pragma integrity_check')" ok
+done_testing
