@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a parent hands down, with and without coldprof: descriptors, signals, limits, group, environment.
+. "$top_srcdir/tests/tap.sh"
+. "$top_srcdir/tests/cli/cli.sh"
+
+unset COLDPROF_SESSION COLDPROF_DB
+export LANG=C
+
+# Documented: LD_PRELOAD begins with the shim, COLDPROF_SESSION is new. Nothing else.
+less_documented()
+{
+	sed -e '/^env COLDPROF_SESSION=/d' -e 's|^env LD_PRELOAD=[^:]*libcoldprof-shim\.so:|env LD_PRELOAD=|' \
+		-e '/^env LD_PRELOAD=[^:]*libcoldprof-shim\.so$/d' "$1"
+}
+
+# same NAME SETUP: the witness under `sh -c SETUP`, bare and under coldprof.
+same()
+{
+	export WITNESS=$witness COLDPROF=$coldprof DB=$db
+	sh -c "$2 exec \"\$WITNESS\"" >"$tmp/bare" 2>"$tmp/bare.err" <"$tmp/in"
+	sh -c "$2 exec \"\$COLDPROF\" --db \"\$DB\" -q -- \"\$WITNESS\"" >"$tmp/ours" 2>"$tmp/ours.err" <"$tmp/in"
+	# Both wrote to files of their own name.
+	sed -i "s|$tmp/bare|OUT|" "$tmp/bare"
+	sed -i "s|$tmp/ours|OUT|" "$tmp/ours"
+	sed -i 's/ group [0-9]* session/ group G session/' "$tmp/bare" "$tmp/ours"
+	less_documented "$tmp/ours" >"$tmp/ours.less"
+	ok "$1" diff "$tmp/bare" "$tmp/ours.less"
+	is "$1: standard error" "$(cat "$tmp/ours.err")" "$(cat "$tmp/bare.err")"
+}
+
+echo in >"$tmp/in"
+same "plain" ''
+same "closed standard descriptors" 'exec <&- 2>&-;'
+same "more descriptors" "exec 3<'$tmp/in' 4<'$tmp/in' 7>/dev/null;"
+same "signals ignored" 'trap "" HUP INT USR1 USR2 PIPE TERM;'
+same "limits" 'ulimit -n 128; ulimit -c 0; ulimit -l 64;'
+same "umask and folder" 'umask 027; cd /;'
+same "the user's preload list" 'export LD_PRELOAD=libc.so.6:libm.so.6;'
+same "nice" 'renice -n 5 -p $$ >/dev/null;'
+
+# A process group of its own is the shell's affair: under job control the guest shares coldprof's.
+is "the guest is in coldprof's process group" \
+	"$(run -q -- sh -c 'test "$(ps -o pgid= -p $$)" = "$(ps -o pgid= -p $PPID)" && echo same')" same
+is "the guest has no child that it did not start" "$(run -q -- sh -c 'pgrep -P $$ -x coldprof-holder | wc -l')" 0
+
+env=$(run -q -- env | sort)
+if printf '%s\n' "$env" | grep -q '^COLDPROF_SESSION='; then
+	like "the shim stands first" "$(LD_PRELOAD=libm.so.6 run -q -- env)" '^LD_PRELOAD=/[^:]*libcoldprof-shim\.so:libm\.so\.6$'
+	is "coldprof under coldprof preloads once" \
+		"$(run -q -- "$coldprof" -q --db "$tmp/inner.db" -- env | grep -c 'shim\.so.*shim\.so')" 0
+else
+	skip "the shim stands first" "no shim is built"
+	skip "coldprof under coldprof preloads once" "no shim is built"
+fi
+
+# Programs that a preloaded library would break or cannot reach.
+printf 'int main(void) { return 42; }\n' >"$tmp/p.c"
+if ${CC:-cc} -static -o "$tmp/static" "$tmp/p.c" 2>/dev/null; then
+	status "a static program" 42 run -q -- "$tmp/static"
+	run -- "$tmp/static" 2>"$tmp/err"
+	like "it is said why the shim is not in it" "$(cat "$tmp/err")" 'linked statically|not installed'
+else
+	skip "a static program" "no static libc"
+	skip "it is said why the shim is not in it" "no static libc"
+fi
+if ${CC:-cc} -fsanitize=address -o "$tmp/asan" "$tmp/p.c" 2>/dev/null && "$tmp/asan"; [ $? = 42 ]; then
+	status "a sanitizer program runs" 42 run -q -- "$tmp/asan"
+	is "and says nothing" "$(run -q -- "$tmp/asan" 2>&1)" ""
+else
+	skip "a sanitizer program runs" "no address sanitizer"
+	skip "and says nothing" "no address sanitizer"
+fi
+if ${CC:-cc} -m32 -o "$tmp/m32" "$tmp/p.c" 2>/dev/null && "$tmp/m32"; [ $? = 42 ]; then
+	is "a 32-bit program: the loader has nothing to complain of" "$(run -q -- "$tmp/m32" 2>&1)" ""
+else
+	skip "a 32-bit program: the loader has nothing to complain of" "no 32-bit libc"
+fi
+done_testing
