@@ -1,4 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 libcoldprof_a_SOURCES += \
+	%D%/actors.c \
 	%D%/attribute.c %D%/attribute.h \
-	%D%/rows.c %D%/rows.h
+	%D%/drive.c \
+	%D%/notes.c \
+	%D%/rows.c %D%/rows.h \
+	%D%/states.c \
+	%D%/sweep.c %D%/sweep.h \
+	%D%/times.c \
+	%D%/work.c \
+	%D%/world.c %D%/world.h

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sorting, nesting and choosing for sweeps over intervals. Private to src/attribute. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* Something at a time. */
+struct key {
+	uint64_t at;
+	uint32_t what, ref;
+};
+
+typedef VEC(struct key) key_list;
+
+/* Sort by `at`; equal times keep their order. Linear for sorted input, a radix sort else. Adds to
+ * *steps. */
+void keys_sort(struct key *v, size_t n, uint64_t *steps);
+
+/* An interval that may nest: of those at a moment the innermost began last; ties: ends first, then
+ * lower tie. */
+struct iv {
+	uint64_t a, b;
+	uint32_t tie, ref;
+};
+
+typedef VEC(struct iv) iv_list;
+
+/* Order by a (b, tie and ref decide between equals, so that the input's order does not matter). */
+void iv_sort(struct iv *v, size_t n, uint64_t *steps);
+/* From `v`, sorted by a, append to `out` the disjoint pieces in which each one is the innermost.
+ * Empty ones vanish. */
+void iv_flatten(const struct iv *v, size_t n, iv_list *out, uint64_t *steps);
+/* The piece of a disjoint, sorted list that holds t, or the next one; n when there is none. */
+size_t iv_at(const struct iv *v, size_t n, uint64_t t);
+
+/* A tournament over `n` slots: the best of those that are in. O(log n) a change. */
+struct tourney {
+	size_t n, width;
+	int32_t *win; /* of each node the best slot, -1 none */
+	bool (*better)(const void *arg, int32_t a, int32_t b);
+	const void *arg;
+};
+
+void tourney_init(struct tourney *y, size_t n,
+		  bool (*better)(const void *arg, int32_t a, int32_t b), const void *arg);
+/* Slot `i` is in (or changed) or out. */
+void tourney_set(struct tourney *y, size_t i, bool in, uint64_t *steps);
+/* -1 when none is in. */
+int32_t tourney_best(const struct tourney *y);
+void tourney_done(struct tourney *y);
