@@ -13,3 +13,5 @@ tests_guests_serve_SOURCES = %D%/serve.c
 tests_guests_witness_SOURCES = %D%/witness.c
 tests_guests_serve_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 tests_guests_witness_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+
+include tests/guests/shim.mk

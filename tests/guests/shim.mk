@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Guests of the shim, and what they load.
+check_LTLIBRARIES += %D%/librecorder.la %D%/libnext1.la %D%/libnext2.la %D%/libnext3.la %D%/libmalloc.la
+GUEST_LIBRARY = -module -avoid-version -shared -rpath /nowhere
+tests_guests_librecorder_la_SOURCES = %D%/recorder.c %D%/recorder.h
+tests_guests_librecorder_la_CFLAGS = $(PRELOAD_CFLAGS)
+tests_guests_librecorder_la_LDFLAGS = $(GUEST_LIBRARY) -Wl,-Bsymbolic
+tests_guests_libnext1_la_SOURCES = %D%/next.c
+tests_guests_libnext1_la_CFLAGS = $(PRELOAD_CFLAGS) -DNUMBER=1
+tests_guests_libnext1_la_LDFLAGS = -avoid-version -shared -rpath /nowhere
+tests_guests_libnext2_la_SOURCES = %D%/next.c
+tests_guests_libnext2_la_CFLAGS = $(PRELOAD_CFLAGS) -DNUMBER=2
+tests_guests_libnext2_la_LDFLAGS = -avoid-version -shared -rpath /nowhere
+tests_guests_libnext3_la_SOURCES = %D%/next.c
+tests_guests_libnext3_la_CFLAGS = $(PRELOAD_CFLAGS) -DNUMBER=3
+tests_guests_libnext3_la_LDFLAGS = -avoid-version -shared -rpath /nowhere
+tests_guests_libmalloc_la_SOURCES = %D%/preload-malloc.c
+tests_guests_libmalloc_la_CFLAGS = $(PRELOAD_CFLAGS) -Wno-missing-prototypes -Wno-unused-result
+tests_guests_libmalloc_la_LDFLAGS = $(GUEST_LIBRARY)
+
+check_PROGRAMS += %D%/variants %D%/next-main
+tests_guests_variants_SOURCES = %D%/variants.c tests/tap.h
+tests_guests_variants_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+tests_guests_variants_LDFLAGS =
+tests_guests_variants_LDADD = -ldl
+tests_guests_next_main_SOURCES = %D%/next-main.c
+tests_guests_next_main_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+tests_guests_next_main_LDFLAGS = -no-install -Wl,--no-as-needed
+tests_guests_next_main_LDADD = %D%/libnext1.la %D%/libnext2.la %D%/libnext3.la -ldl
+
+SHIM_TESTS = %D%/shim-variants.sh
+TESTS += $(SHIM_TESTS)
+EXTRA_DIST += $(SHIM_TESTS) %D%/shim.sh

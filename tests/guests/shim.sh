@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of the shim: dump [OPTION...] COMMAND... runs a command under it and leaves its records in $tmp/dump.
+guests=$top_builddir/tests/guests
+shim=${COLDPROF_TEST_SHIM:-$top_builddir/.libs/libcoldprof-shim.so}
+dump_options=
+
+dump() {
+	"$guests/wire-dump" -o "$tmp/dump" $dump_options "$shim" -- "$@"
+}
+
+# fields NAME: the values of NAME= in the lines of the input; text= runs to the end of its line.
+fields() {
+	case $1 in
+	text | argv | path) sed -n "s/.* $1=//p" ;;
+	*) sed -n "s/^\(.* \)\{0,1\}$1=\([^ ]*\).*/\2/p" ;;
+	esac
+}
+
+# sum NAME: of a field.
+sum() {
+	fields "$1" | awk '{ n += $1 } END { print n + 0 }'
+}
