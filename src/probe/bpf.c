@@ -279,9 +279,11 @@ static const char *path_text(const struct kernel_names *names, struct str *room)
 
 static void on_exec(struct probe *p, struct proc *proc, const struct kernel_exec *r)
 {
+	char *command = procfs_mask(r->command, r->command_bytes);
 	struct str path = {0};
 
-	tree_exec(p, proc, r->head.at_ns, path_text(&r->path, &path), NULL);
+	tree_exec(p, proc, r->head.at_ns, path_text(&r->path, &path), command);
+	free(command);
 	tree_name(p, proc, r->comm);
 	files_get(p, r->dev, r->ino, str_get(&path));
 	str_free(&path);

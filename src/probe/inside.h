@@ -56,6 +56,11 @@ struct proc {
 	UT_hash_handle hh;
 };
 
+/* A listening socket: whose it is, was looked up so many times. */
+struct known_socket {
+	uint32_t inode, tries;
+};
+
 struct probe {
 	struct probe_options opt;
 	struct trace *trace;
@@ -64,10 +69,12 @@ struct probe {
 	uint64_t period_ns;
 	uint64_t opened_ns;
 	int64_t boot_offset_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
-	uint64_t own_cpu_ns;	/* of coldprof when the probe was opened */
-	struct proc *procs;	/* by pid */
+	uint64_t own_cpu_ns;	/* of coldprof when the probe was ready */
+	uint64_t setup_cpu_ns;
+	struct proc *procs; /* by pid */
 	uint64_t next_walk_ns, next_listen_ns, next_title_ns;
-	VEC(uint64_t) sockets; /* inodes of the listening sockets already looked at */
+	VEC(struct known_socket) sockets; /* listening ones already looked at */
+	int diag_fd;			  /* socket diagnostics, -1 none */
 	size_t listeners_told;
 	enum tree_by tree_by;
 	struct perf *perf; /* NULL: not opened */
@@ -109,6 +116,10 @@ int procfs_exe(int32_t pid, char *buf, size_t size);
 /* Children of all threads of `pid`. Calls `fn` for each. Returns: 0, -ENOSYS where the kernel lacks
  * the list. */
 int procfs_children(int32_t pid, void (*fn)(void *arg, int32_t child), void *arg);
+/* The command line with secrets masked, NULL when it cannot be had. Caller frees. */
+char *procfs_command(int32_t pid);
+/* The same from `n` bytes of words with a NUL behind each. */
+char *procfs_mask(const char *words, size_t n);
 /* The title that a process gave itself, or NULL when its command line is that of an exec. Caller
  * frees. */
 char *procfs_title(int32_t pid);
@@ -117,7 +128,9 @@ char *procfs_title(int32_t pid);
 void sample_tree(struct probe *p, uint64_t now_ns);
 void sample_threads(struct probe *p, uint64_t now_ns);
 
-/* listen.c */
+/* listen.c: listening sockets by asking, where no kernel program tells. */
+void listen_begin(struct probe *p);
+void listen_free(struct probe *p);
 void listen_look(struct probe *p, uint64_t now_ns);
 /* Note a listening socket; the same (process, port) only once. */
 void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, const char *address);

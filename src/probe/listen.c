@@ -3,13 +3,25 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "model/model.h"
+
+#define TCP_LISTEN_STATE 10
+#define TRIES		 20
+#define ASK_PERIOD_NS	 (50 * NS_PER_MS)
+#define TABLE_PERIOD_NS	 (500 * NS_PER_MS)
 
 void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, const char *address)
 {
@@ -27,12 +39,12 @@ void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, c
 }
 
 /* The process of the tree that holds the socket `inode`; NULL none. */
-static struct proc *holder(struct probe *p, unsigned long inode)
+static struct proc *holder(struct probe *p, uint32_t inode)
 {
 	struct proc *proc, *next;
 	char want[64], path[320], link[64];
 
-	snprintf(want, sizeof(want), "socket:[%lu]", inode);
+	snprintf(want, sizeof(want), "socket:[%u]", inode);
 	HASH_ITER (hh, p->procs, proc, next) {
 		struct dirent *d;
 		DIR *dir;
@@ -58,32 +70,80 @@ static struct proc *holder(struct probe *p, unsigned long inode)
 	return NULL;
 }
 
-static bool looked_at(const struct probe *p, uint64_t inode)
+/* Look for the holder of `inode`, some times: its process may not be known yet. */
+static struct proc *holder_once(struct probe *p, uint32_t inode)
 {
-	for (size_t i = 0; i < p->sockets.n; i++)
-		if (p->sockets.v[i] == inode)
-			return true;
-	return false;
-}
+	struct known_socket *known = NULL;
+	struct proc *proc;
 
-static void address_text(const char *hex, char *buf, size_t size)
-{
-	struct in6_addr a6;
-	struct in_addr a4;
-	unsigned word;
-	size_t i;
-
-	if (strlen(hex) == 8) {
-		a4.s_addr = (in_addr_t)strtoul(hex, NULL, 16);
-		inet_ntop(AF_INET, &a4, buf, (socklen_t)size);
-		return;
+	vec_for_each (k, &p->sockets)
+		if (k->inode == inode)
+			known = k;
+	if (!known) {
+		known = vec_add(&p->sockets);
+		known->inode = inode;
 	}
-	for (i = 0; i < 4 && sscanf(hex + 8 * i, "%8x", &word) == 1; i++)
-		a6.s6_addr32[i] = word;
-	inet_ntop(AF_INET6, &a6, buf, (socklen_t)size);
+	if (known->tries >= TRIES)
+		return NULL;
+	known->tries++;
+	proc = holder(p, inode);
+	if (proc)
+		known->tries = TRIES;
+	return proc;
 }
 
-static void look_in(struct probe *p, const char *table, uint64_t now_ns)
+static void listening(struct probe *p, uint32_t inode, uint16_t port, int family,
+		      const void *address, uint64_t now_ns)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+	struct proc *proc = holder_once(p, inode);
+
+	if (!proc)
+		return;
+	inet_ntop(family, address, text, sizeof(text));
+	listen_add(p, proc->index, port, now_ns, text);
+}
+
+/* Ask the kernel for the listening sockets alone: /proc/net/tcp walks every bucket of the
+ * connection table. */
+static bool ask(struct probe *p, uint8_t family, uint64_t now_ns)
+{
+	struct {
+		struct nlmsghdr nl;
+		struct inet_diag_req_v2 diag;
+	} request = {
+		.nl = {.nlmsg_len = sizeof(request),
+		       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+		.diag = {.sdiag_family = family,
+			 .sdiag_protocol = IPPROTO_TCP,
+			 .idiag_states = 1u << TCP_LISTEN_STATE},
+	};
+	char room[16384] __attribute__((aligned(8)));
+
+	if (send(p->diag_fd, &request, sizeof(request), 0) < 0)
+		return false;
+	for (;;) {
+		ssize_t n = recv(p->diag_fd, room, sizeof(room), 0);
+		struct nlmsghdr *h = (struct nlmsghdr *)room;
+
+		if (n <= 0)
+			return false;
+		for (; NLMSG_OK(h, n); h = NLMSG_NEXT(h, n)) {
+			const struct inet_diag_msg *m = NLMSG_DATA(h);
+
+			if (h->nlmsg_type == NLMSG_DONE)
+				return true;
+			if (h->nlmsg_type == NLMSG_ERROR)
+				return false;
+			if (h->nlmsg_type == SOCK_DIAG_BY_FAMILY)
+				listening(p, m->idiag_inode, ntohs(m->id.idiag_sport), family,
+					  m->id.idiag_src, now_ns);
+		}
+	}
+}
+
+static void look_in(struct probe *p, const char *table, int family, uint64_t now_ns)
 {
 	char path[64], *text, *line, *save = NULL;
 
@@ -91,27 +151,53 @@ static void look_in(struct probe *p, const char *table, uint64_t now_ns)
 	if (io_read_file(path, 16 << 20, &text) < 0)
 		return;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char hex[40], address[INET6_ADDRSTRLEN] = "";
-		unsigned port, state;
-		unsigned long inode;
-		struct proc *proc;
+		uint32_t words[4] = {0};
+		unsigned port, state, inode;
+		char hex[40];
+		size_t i;
 
-		if (sscanf(line, " %*d: %39[0-9A-F]:%x %*s %x %*s %*s %*s %*d %*d %lu", hex, &port,
+		if (sscanf(line, " %*d: %39[0-9A-F]:%x %*s %x %*s %*s %*s %*d %*d %u", hex, &port,
 			   &state, &inode) != 4 ||
-		    state != 0x0A || looked_at(p, inode))
+		    state != TCP_LISTEN_STATE)
 			continue;
-		proc = holder(p, inode);
-		if (!proc)
-			continue;
-		vec_push(&p->sockets, inode);
-		address_text(hex, address, sizeof(address));
-		listen_add(p, proc->index, (uint16_t)port, now_ns, address);
+		for (i = 0; i < 4 && sscanf(hex + 8 * i, "%8x", &words[i]) == 1; i++)
+			;
+		listening(p, inode, (uint16_t)port, family, words, now_ns);
 	}
 	free(text);
 }
 
 void listen_look(struct probe *p, uint64_t now_ns)
 {
-	look_in(p, "tcp", now_ns);
-	look_in(p, "tcp6", now_ns);
+	if (p->diag_fd >= 0 && ask(p, AF_INET, now_ns) && ask(p, AF_INET6, now_ns)) {
+		p->next_listen_ns = now_ns + ASK_PERIOD_NS;
+		return;
+	}
+	look_in(p, "tcp", AF_INET, now_ns);
+	look_in(p, "tcp6", AF_INET6, now_ns);
+	p->next_listen_ns = now_ns + TABLE_PERIOD_NS;
+}
+
+void listen_begin(struct probe *p)
+{
+	struct timeval limit = {.tv_usec = 100000};
+
+	p->diag_fd = -1;
+	if (p->trace->saw & SAW_LISTEN)
+		return;
+	p->diag_fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (p->diag_fd >= 0)
+		setsockopt(p->diag_fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	/* What listens already is not the guest's: never looked for again. */
+	listen_look(p, clock_now_ns());
+	vec_for_each (known, &p->sockets)
+		known->tries = TRIES;
+}
+
+void listen_free(struct probe *p)
+{
+	vec_free(&p->sockets);
+	if (p->diag_fd >= 0)
+		close(p->diag_fd);
+	p->diag_fd = -1;
 }

@@ -266,8 +266,12 @@ static void on_comm(struct probe *p, const struct comm *c, uint64_t at_ns)
 	proc = tree_find(p, (int32_t)c->pid);
 	if (!proc || p->tree_by != TREE_PERF || c->pid != c->tid)
 		return;
-	if (c->header.misc & PERF_RECORD_MISC_COMM_EXEC)
-		tree_exec(p, proc, at_ns, NULL, NULL);
+	if (c->header.misc & PERF_RECORD_MISC_COMM_EXEC) {
+		char *command = procfs_command((int32_t)c->pid);
+
+		tree_exec(p, proc, at_ns, NULL, command);
+		free(command);
+	}
 	tree_name(p, proc, c->name);
 }
 

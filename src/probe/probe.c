@@ -18,7 +18,6 @@
 
 #define SAMPLE_PERIOD_NS (20 * NS_PER_MS)
 #define DRAIN_PERIOD_NS	 (50 * NS_PER_MS)
-#define LISTEN_PERIOD_NS (50 * NS_PER_MS)
 #define TITLE_PERIOD_NS	 (500 * NS_PER_MS)
 
 static int64_t boot_offset(void)
@@ -111,7 +110,7 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 
 	p->opt = *opt;
 	p->trace = t;
-	p->epoll_fd = p->timer_fd = -1;
+	p->epoll_fd = p->timer_fd = p->diag_fd = -1;
 	p->opened_ns = clock_now_ns();
 	p->own_cpu_ns = own_cpu_ns();
 	p->boot_offset_ns = boot_offset();
@@ -122,6 +121,7 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 		rc = add_root(p, err);
 	if (rc == 0) {
 		choose(p);
+		listen_begin(p);
 		p->period_ns = p->trace->saw & SAW_TIMES ? DRAIN_PERIOD_NS : SAMPLE_PERIOD_NS;
 		rc = open_timer(p, err);
 	}
@@ -129,6 +129,8 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 		probe_close(p);
 		return rc;
 	}
+	p->setup_cpu_ns = own_cpu_ns() - p->own_cpu_ns;
+	p->own_cpu_ns += p->setup_cpu_ns;
 	*ret_probe = p;
 	return 0;
 }
@@ -161,13 +163,12 @@ static void sample(struct probe *p)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (p->tree_by != TREE_BPF)
+	if (p->tree_by == TREE_PROC)
 		sample_tree(p, now_ns);
 	if (!(p->trace->saw & SAW_TIMES))
 		sample_threads(p, now_ns);
 	if (!(p->trace->saw & SAW_LISTEN) && now_ns >= p->next_listen_ns) {
 		listen_look(p, now_ns);
-		p->next_listen_ns = now_ns + LISTEN_PERIOD_NS;
 	}
 	if (now_ns >= p->next_title_ns) {
 		read_titles(p);
@@ -255,6 +256,8 @@ void probe_stop(struct probe *p)
 	if (p->mixed_faults)
 		trace_note(p->trace, "probe", "info", p->mixed_faults,
 			   "page faults counted together over two files");
+	trace_note(p->trace, "probe", "info", p->setup_cpu_ns / NS_PER_US,
+		   "CPU microseconds to set the probes up, before the start");
 	trace_note(p->trace, "probe", "info", (own_cpu_ns() - p->own_cpu_ns) / NS_PER_US,
 		   "CPU microseconds that coldprof itself used while it recorded");
 	trace_note(p->trace, "probe", "info", peak_rss_bytes(),
@@ -275,7 +278,7 @@ void probe_close(struct probe *p)
 	access_free(p);
 	times_free(p);
 	log_free(p);
-	vec_free(&p->sockets);
+	listen_free(p);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
 	if (p->epoll_fd >= 0)

@@ -46,6 +46,14 @@ static void child_seen(void *arg, int32_t pid)
 	tree_name(p, proc, st.comm);
 }
 
+static void exec_seen(struct probe *p, struct proc *proc, uint64_t now_ns, const char *exe)
+{
+	char *command = procfs_command(proc->pid);
+
+	tree_exec(p, proc, now_ns, exe, command);
+	free(command);
+}
+
 static void look(struct probe *p, struct proc *proc, uint64_t now_ns)
 {
 	struct process *it = &p->trace->processes.v[proc->index];
@@ -65,7 +73,7 @@ static void look(struct probe *p, struct proc *proc, uint64_t now_ns)
 		if (!it->exe)
 			it->exe = trace_str(p->trace, exe);
 		else if (strcmp(it->exe, exe) != 0)
-			tree_exec(p, proc, now_ns, exe, NULL);
+			exec_seen(p, proc, now_ns, exe);
 	}
 	tree_name(p, proc, st.comm);
 }

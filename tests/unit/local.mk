@@ -22,3 +22,12 @@ tests_unit_ingest_files_test_SOURCES = %D%/ingest_files_test.c %D%/ingest_trace.
 tests_unit_ingest_files_test_LDADD = $(ROOM_LIBS)
 tests_unit_ingest_test_SOURCES = %D%/ingest_test.c %D%/ingest_trace.h %D%/wire_writer.h
 tests_unit_ingest_test_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/unit/probe_tree_test tests/unit/probe_file_test
+TESTS += tests/unit/probe_tree_test tests/unit/probe_file_test
+tests_unit_probe_tree_test_SOURCES = tests/unit/probe_tree_test.c tests/unit/probe_run.h
+tests_unit_probe_tree_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_probe_tree_test_LDADD = $(ROOM_LIBS)
+tests_unit_probe_file_test_SOURCES = tests/unit/probe_file_test.c tests/unit/probe_run.h
+tests_unit_probe_file_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_probe_file_test_LDADD = $(ROOM_LIBS)

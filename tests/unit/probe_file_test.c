@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Faults, reads, writes and populated mappings of one file, against a guest that knows what it did.
+ */
+#include <libgen.h>
+
+#include "tests/unit/probe_run.h"
+
+#define FILE_BYTES ((size_t)64 << 20)
+#define PAGES	   (FILE_BYTES / 4096)
+#define READ_BYTES ((size_t)13 << 20)
+#define READ_SIZE  ((size_t)4096 * 13)
+
+enum how { IN_ORDER, AT_RANDOM, PLAIN, DIRECT, POPULATE, LOCKED, ADVISED, WRITTEN };
+
+struct truth {
+	char path[4096];
+	enum how how;
+	uint64_t start_ns, end_ns;
+	uint64_t minor, major, bytes, ops;
+	int error;
+	volatile uint64_t sum;
+};
+
+static void walk(struct truth *truth, const char *at)
+{
+	uint64_t page = 1;
+
+	for (size_t i = 0; i < PAGES; i++) {
+		/* 12289 is prime: every page once, far from the one before. */
+		size_t n = truth->how == AT_RANDOM ? page : i;
+
+		truth->sum += (unsigned char)at[n * 4096];
+		page = (page + 12289) % PAGES;
+	}
+	truth->ops = PAGES;
+}
+
+static void map_guest(struct truth *truth, int fd)
+{
+	int flags = MAP_PRIVATE | (truth->how == POPULATE ? MAP_POPULATE : 0);
+	char *at = mmap(NULL, FILE_BYTES, PROT_READ, flags, fd, 0);
+
+	if (at == MAP_FAILED) {
+		truth->error = errno;
+		return;
+	}
+	if (truth->how == AT_RANDOM)
+		madvise(at, FILE_BYTES, MADV_RANDOM);
+	if (truth->how == IN_ORDER || truth->how == AT_RANDOM)
+		walk(truth, at);
+	if (truth->how == LOCKED && mlock(at, FILE_BYTES) < 0)
+		truth->error = errno;
+	if (truth->how == ADVISED && madvise(at, FILE_BYTES, 22 /* MADV_POPULATE_READ */) < 0)
+		truth->error = errno;
+}
+
+static void read_guest(struct truth *truth, int fd)
+{
+	char *buffer = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	size_t size = truth->how == DIRECT ? 1 << 20 : READ_SIZE;
+
+	while (truth->bytes + size <= READ_BYTES) {
+		ssize_t n;
+
+		if (truth->how == WRITTEN)
+			n = write(fd, buffer, size);
+		else if (truth->ops % 2)
+			n = pread(fd, buffer, size, (off_t)truth->bytes);
+		else
+			n = lseek(fd, (off_t)truth->bytes, SEEK_SET) < 0 ? -1
+									 : read(fd, buffer, size);
+		if (n <= 0) {
+			truth->error = errno;
+			return;
+		}
+		truth->bytes += (uint64_t)n;
+		truth->ops++;
+	}
+}
+
+static void guest(void *arg)
+{
+	struct truth *truth = arg;
+	int flags = truth->how == WRITTEN  ? O_RDWR
+		    : truth->how == DIRECT ? O_RDONLY | O_DIRECT
+					   : O_RDONLY;
+	int fd = open(truth->path, flags | O_CLOEXEC);
+	struct rusage before, after;
+
+	getrusage(RUSAGE_SELF, &before);
+	truth->start_ns = clock_now_ns();
+	if (fd < 0)
+		truth->error = errno;
+	else if (truth->how == PLAIN || truth->how == DIRECT || truth->how == WRITTEN)
+		read_guest(truth, fd);
+	else
+		map_guest(truth, fd);
+	truth->end_ns = clock_now_ns();
+	getrusage(RUSAGE_SELF, &after);
+	truth->minor = (uint64_t)(after.ru_minflt - before.ru_minflt);
+	truth->major = (uint64_t)(after.ru_majflt - before.ru_majflt);
+}
+
+static struct truth *truth;
+
+static void run(struct observed *o, int tier, enum how how)
+{
+	char path[sizeof(truth->path)];
+
+	memcpy(path, truth->path, sizeof(path));
+	memset(truth, 0, sizeof(*truth));
+	memcpy(truth->path, path, sizeof(path));
+	truth->how = how;
+	observe(o, &(struct probe_options){.max_tier = tier}, guest, truth);
+}
+
+static void show(const struct sums *s)
+{
+	diag("truth: wall %.3f ms, %llu ops, %llu bytes, %llu+%llu faults; seen: %llu ops, %llu "
+	     "bytes, "
+	     "%llu from storage, %.3f ms busy, %llu pieces, longest %.3f ms, modes %u",
+	     (double)(truth->end_ns - truth->start_ns) / 1e6, (unsigned long long)truth->ops,
+	     (unsigned long long)truth->bytes, (unsigned long long)truth->minor,
+	     (unsigned long long)truth->major, (unsigned long long)s->ops,
+	     (unsigned long long)s->bytes, (unsigned long long)s->storage_bytes,
+	     (double)s->busy_ns / 1e6, (unsigned long long)s->pieces, (double)s->longest_ns / 1e6,
+	     s->modes);
+}
+
+static void cold(void)
+{
+	int fd = open(truth->path, O_RDONLY | O_CLOEXEC);
+
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	close(fd);
+}
+
+static void test_walk(int tier, enum how how)
+{
+	uint64_t before, faults;
+	struct observed o;
+	struct sums s;
+
+	cold();
+	before = resident(truth->path);
+	run(&o, tier, how);
+	s = sum_file(&o.t, truth->path, IO_MAPPED | IO_MAPPED_RANDOM);
+	show(&s);
+	faults = truth->minor + truth->major;
+	if (!(o.t.saw & SAW_FAULTS)) {
+		skip(4, "faults are not seen at tier %d here", tier);
+		goto out;
+	}
+	/* All that a guest between two getrusage calls may fault besides: its stack, its libraries.
+	 */
+	ok(s.ops <= faults + 16 && s.ops + 64 >= faults, "faults of a %s walk (tier %d)",
+	   how == AT_RANDOM ? "random" : "forward", tier);
+	ok(how == AT_RANDOM ? s.modes & IO_MAPPED_RANDOM : s.modes == IO_MAPPED, "its order");
+	if (o.t.saw & SAW_FILLS)
+		ok(within(s.storage_bytes + before, FILE_BYTES, 0.01),
+		   "bytes from storage are the file's");
+	else
+		skip(1, "page-cache fills are not seen");
+	if (!(o.t.saw & SAW_WAITS))
+		skip(1, "fault waits are not seen");
+	else if (how == AT_RANDOM && before < FILE_BYTES / 100 && truth->major > PAGES / 2)
+		ok(s.busy_ns >= (truth->end_ns - truth->start_ns) / 10 * 9 &&
+			   s.busy_ns <= truth->end_ns - truth->start_ns,
+		   "nine tenths of the walk are fault wait");
+	else
+		ok(s.busy_ns > 0 && s.busy_ns <= truth->end_ns - truth->start_ns,
+		   "fault wait lies within the walk");
+out:
+	trace_done(&o.t);
+}
+
+static void test_read(enum how how, const char *name)
+{
+	unsigned mode = how == DIRECT ? IO_DIRECT : how == WRITTEN ? IO_WRITE : IO_READ;
+	uint64_t before;
+	struct observed o;
+	struct sums s;
+
+	cold();
+	before = resident(truth->path);
+	run(&o, 1, how);
+	s = sum_file(&o.t, truth->path, mode);
+	show(&s);
+	if (truth->error || !(o.t.saw & SAW_READS)) {
+		skip(4,
+		     truth->error ? "%s: the file system refuses" : "%s: reads are not seen here",
+		     name);
+		goto out;
+	}
+	is_int((int64_t)s.ops, (int64_t)truth->ops, "%s: calls", name);
+	is_int((int64_t)s.bytes, (int64_t)truth->bytes, "%s: bytes", name);
+	if (how == DIRECT)
+		is_int((int64_t)s.storage_bytes, (int64_t)truth->bytes, "%s: all from storage",
+		       name);
+	else if (how == WRITTEN)
+		is_int((int64_t)s.storage_bytes, 0, "%s: nothing from storage", name);
+	else
+		ok(s.storage_bytes + 2 * (1 << 20) + before >= truth->bytes &&
+			   s.storage_bytes <= FILE_BYTES,
+		   "%s: from storage (with read-ahead)", name);
+	ok(s.busy_ns && s.busy_ns <= truth->end_ns - truth->start_ns, "%s: time lies within", name);
+out:
+	trace_done(&o.t);
+}
+
+static void test_populate(enum how how, const char *name)
+{
+	uint64_t before, busy;
+	struct observed o;
+	struct sums s;
+
+	cold();
+	before = resident(truth->path);
+	run(&o, 1, how);
+	s = sum_file(&o.t, truth->path, IO_POPULATE);
+	show(&s);
+	busy = truth->end_ns - truth->start_ns;
+	if (truth->error || !(o.t.saw & SAW_READS)) {
+		skip(3, "%s: not to be had here", name);
+	} else {
+		is_int((int64_t)s.ops, 1, "%s is one operation", name);
+		ok(s.busy_ns <= busy && s.busy_ns > busy / 2, "%s: its interval", name);
+		ok(within(s.storage_bytes + before, FILE_BYTES, 0.02) && s.bytes == FILE_BYTES,
+		   "%s: its bytes", name);
+	}
+	trace_done(&o.t);
+}
+
+int main(void)
+{
+	char dir[] = "probe-file-XXXXXX", here[2048];
+
+	truth = shared(sizeof(*truth));
+	/* In the build folder: /tmp may be a tmpfs, which has no storage. */
+	if (!mkdtemp(dir) || !getcwd(here, sizeof(here)))
+		bail("mkdtemp: %s", strerror(errno));
+	snprintf(truth->path, sizeof(truth->path), "%s/%s/file", here, dir);
+	make_file(truth->path, FILE_BYTES);
+	for (int tier = 1; tier >= 0; tier--) {
+		test_walk(tier, IN_ORDER);
+		test_walk(tier, AT_RANDOM);
+	}
+	test_read(PLAIN, "read");
+	test_read(DIRECT, "direct read");
+	test_populate(POPULATE, "MAP_POPULATE");
+	test_populate(LOCKED, "mlock");
+	test_populate(ADVISED, "MADV_POPULATE_READ");
+	test_read(WRITTEN, "write");
+	unlink(truth->path);
+	rmdir(dir);
+	return done_testing();
+}
