@@ -27,7 +27,7 @@ int shim_find(char *buf, size_t size)
 		slash = strrchr(self, '/');
 		if (slash) {
 			*slash = '\0';
-			len = snprintf(buf, size, "%s/src/shim/.libs/" SHIM_NAME, self);
+			len = snprintf(buf, size, "%s/.libs/" SHIM_NAME, self);
 		}
 	}
 	if (len < 0 || (size_t)len >= size || access(buf, R_OK))
