@@ -66,6 +66,27 @@ static void test_names(void)
 	ok(dlsym(lib, "cuGetExportTable") && dlsym(lib, "cuLinkComplete"), "stubs are exported");
 }
 
+/* What coldprof hooks must be there to be hooked. */
+static void test_hooked_names(void)
+{
+	static const char *const hooked[] = {
+#define HOOKS_DRIVER_ONLY
+#define CALL(symbol, cls, params, args, bytes, handle, aux, extra)		#symbol,
+#define COPY(symbol, params, args, bytes, destination, stream, source, direction) #symbol,
+#define SPECIAL(symbol, cls, params, args)					#symbol,
+#include "shim/hooks.def"
+	};
+	size_t n = sizeof(hooked) / sizeof(*hooked), there = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (dlsym(lib, hooked[i]))
+			there++;
+		else
+			diag("%s is hooked, but not exported here", hooked[i]);
+	}
+	is_int((int64_t)there, (int64_t)n, "every name of the driver that coldprof hooks");
+}
+
 static void test_states(void)
 {
 	CUcontext ctx;
@@ -200,6 +221,7 @@ int main(int argc, char **argv)
 		return ((CUresult(*)(unsigned))dlsym(lib, "cuInit"))(0);
 	ok(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) == lib, "its soname is libcuda.so.1");
 	test_names();
+	test_hooked_names();
 	test_states();
 	test_copies();
 	test_graphs();
