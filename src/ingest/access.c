@@ -69,15 +69,15 @@ struct range {
 
 typedef VEC(struct range) ranges;
 
-/* Add [from, to), joining over gaps of at most WALK_GAP_BYTES. Returns: how many bytes are new. */
-static uint64_t cover(ranges *r, uint64_t from, uint64_t to)
+/* Add [from, to), joining over gaps of at most `gap`. Returns: how many bytes are new. */
+static uint64_t cover(ranges *r, uint64_t from, uint64_t to, uint64_t gap)
 {
 	size_t first = 0, last;
 	uint64_t before = 0;
 
-	while (first < r->n && r->v[first].to + WALK_GAP_BYTES < from)
+	while (first < r->n && r->v[first].to + gap < from)
 		first++;
-	for (last = first; last < r->n && r->v[last].from <= to + WALK_GAP_BYTES; last++) {
+	for (last = first; last < r->n && r->v[last].from <= to + gap; last++) {
 		before += r->v[last].to - r->v[last].from;
 		from = r->v[last].from < from ? r->v[last].from : from;
 		to = r->v[last].to > to ? r->v[last].to : to;
@@ -123,37 +123,101 @@ static bool walks_forward(const struct use *u)
 	return back * 10 <= steps;
 }
 
+/* What one access mapped when the source does not say what it touched. */
+static uint64_t guess_bytes(const struct access *a)
+{
+	uint64_t fills = known(a->storage_bytes), pages = fills / PAGE_BYTES;
+
+	if (pages >= a->ops)
+		return fills < a->ops * FAULT_AROUND_BYTES ? fills : a->ops * FAULT_AROUND_BYTES;
+	return fills + (a->ops - pages) * FAULT_AROUND_BYTES;
+}
+
+static const struct touch *first_touch(const struct use *u)
+{
+	size_t low = 0, high = u->in->touches.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct touch *t = &u->in->touches.v[mid];
+
+		if (t->process < u->v[0]->process ||
+		    (t->process == u->v[0]->process && t->file < u->v[0]->file))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < u->in->touches.n ? &u->in->touches.v[low] : NULL;
+}
+
+/*
+ * Copies out of the mapping: what each touched goes to the last faults of its thread that began
+ * before it ended. Those get `told`: their own offsets are not counted as well.
+ */
+static bool map_touched(const struct use *u, uint64_t *mapped, bool *told, ranges *r)
+{
+	const struct touch *t = first_touch(u), *end = u->in->touches.v + u->in->touches.n;
+	bool any = false;
+
+	for (size_t next = 0;
+	     t && t < end && t->process == u->v[0]->process && t->file == u->v[0]->file; t++) {
+		size_t at = u->n, back;
+
+		while (next < u->n && u->v[next]->start_ns <= t->end_ns)
+			next++;
+		for (back = next; back-- > 0 && u->v[back]->end_ns + BIN_NS >= t->start_ns;) {
+			if (!is_fault(u->v[back]) || u->v[back]->tid != t->tid)
+				continue;
+			at = at == u->n ? back : at;
+			told[back] |= u->v[back]->end_ns >= t->start_ns;
+		}
+		/* No fault: the pages were mapped already, by the last one before or, at the worst,
+		 * the first. */
+		for (back = next; at == u->n && back-- > 0;)
+			at = is_fault(u->v[back]) ? back : at;
+		for (back = 0; at == u->n && back < u->n; back++)
+			at = is_fault(u->v[back]) ? back : at;
+		if (at < u->n)
+			mapped[at] += cover(r, t->from, t->to, 0);
+		any |= at < u->n;
+	}
+	return any;
+}
+
+static uint64_t mapped_by(const struct access *a, bool forward, uint64_t gap, ranges *r)
+{
+	if (a->bytes != UNKNOWN)
+		return a->bytes;
+	if (!a->ops)
+		return 0;
+	if (forward && a->min_offset != UNKNOWN && a->max_offset != UNKNOWN)
+		return cover(r, a->min_offset, a->max_offset + PAGE_BYTES, gap);
+	return gap == WALK_GAP_BYTES ? guess_bytes(a) : 0;
+}
+
 /* mapped[i]: bytes that access i brought into the mapping. */
 static void map_bytes(const struct use *u, uint64_t *mapped)
 {
 	uint64_t size = u->in->t->files.v[u->v[0]->file].size_bytes, total = 0;
-	bool forward = walks_forward(u);
+	bool forward = walks_forward(u), touched, *told = xcalloc(u->n, sizeof(*told));
 	ranges r = {0};
 
+	touched = map_touched(u, mapped, told, &r);
 	for (size_t i = 0; i < u->n; i++) {
-		const struct access *a = u->v[i];
-		uint64_t around = a->ops * FAULT_AROUND_BYTES, fills = known(a->storage_bytes);
-
-		if (!is_fault(a))
+		if (!is_fault(u->v[i]))
 			continue;
-		if (a->bytes != UNKNOWN)
-			mapped[i] = a->bytes;
-		else if (forward && a->min_offset != UNKNOWN && a->max_offset != UNKNOWN)
-			mapped[i] = cover(&r, a->min_offset, a->max_offset + PAGE_BYTES);
-		else if (fills >= a->ops * PAGE_BYTES)
-			mapped[i] = fills;
-		else
-			mapped[i] = fills + (a->ops - fills / PAGE_BYTES) * FAULT_AROUND_BYTES;
-		if (a->bytes == UNKNOWN && !forward && around < mapped[i])
-			mapped[i] = around > fills ? around : fills;
+		if (!told[i])
+			mapped[i] += mapped_by(u->v[i], forward,
+					       touched ? FAULT_AROUND_BYTES : WALK_GAP_BYTES, &r);
 		/* The tail behind the last fault came with it. */
-		if (forward && r.n && r.v[r.n - 1].to < size &&
+		if (!touched && forward && r.n && r.v[r.n - 1].to < size &&
 		    size - r.v[r.n - 1].to <= WALK_GAP_BYTES && i + 1 == u->n)
-			mapped[i] += cover(&r, r.v[r.n - 1].to, size);
+			mapped[i] += cover(&r, r.v[r.n - 1].to, size, WALK_GAP_BYTES);
 		if (size && total + mapped[i] > size)
 			mapped[i] = total < size ? size - total : 0;
 		total += mapped[i];
 	}
+	free(told);
 	vec_free(&r);
 }
 

@@ -60,6 +60,7 @@ int ingest_run(const struct ingest_options *opt, const void *map, size_t size, s
 	memory_read(&in);
 	files_classify(&in);
 	roles_derive(&in);
+	touch_derive(&in);
 	access_derive(&in);
 	cuda_derive(&in);
 	lines_split(&in);
@@ -72,5 +73,7 @@ int ingest_run(const struct ingest_options *opt, const void *map, size_t size, s
 	files_done(&in);
 	guests_done(&in);
 	vec_free(&in.calls);
+	vec_free(&in.mappings);
+	vec_free(&in.touches);
 	return 0;
 }

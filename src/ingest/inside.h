@@ -36,6 +36,19 @@ struct call {
 	uint8_t cls, direction;
 };
 
+/* A file mapped by a guest. */
+struct mapping {
+	int32_t process, file;
+	uint64_t start_ns, address, size_bytes, offset;
+};
+
+/* A range of a mapped file that a copy to the device read. In the order of (process, file, start).
+ */
+struct touch {
+	int32_t process, tid, file;
+	uint64_t start_ns, end_ns, from, to;
+};
+
 /* A piece of log as the shim saw it written. */
 struct written {
 	struct log_line line;
@@ -56,6 +69,8 @@ struct ingest {
 	VEC(struct file_info) files; /* beside trace.files */
 	VEC(struct call) calls;
 	VEC(struct written) written;
+	VEC(struct mapping) mappings;
+	VEC(struct touch) touches;
 	uint64_t skipped; /* records that made no sense */
 };
 
@@ -78,6 +93,9 @@ void files_done(struct ingest *in);
 
 /* header.c: what a file is by its first bytes. `ret_header_bytes`: where its header ends. */
 enum file_class header_class(const unsigned char *bytes, size_t n, uint64_t *ret_header_bytes);
+
+/* touch.c: calls and mappings → touches. */
+void touch_derive(struct ingest *in);
 
 /* access.c: accesses → evidence and file_io. */
 void access_derive(struct ingest *in);

@@ -11,4 +11,5 @@ libcoldprof_a_SOURCES += \
 	%D%/lines.c \
 	%D%/memory.c \
 	%D%/roles.c \
-	%D%/state.c
+	%D%/state.c \
+	%D%/touch.c

@@ -12,6 +12,8 @@
 #define TIME_MAX  (UINT64_C(1) << 62)
 /* A line put together from several writes is no longer than this. */
 #define JOINED_MAX 4096
+/* Weights are mapped early and are few; libraries come by the thousand. */
+#define MAPPINGS_MAX 100000
 
 static int32_t process_of(const struct ingest *in, const struct ring_record *rec)
 {
@@ -313,6 +315,21 @@ static void take_populate(struct ingest *in, const struct ring_record *rec)
 	a->max_offset = w->offset + w->size_bytes;
 }
 
+static void take_map(struct ingest *in, const struct ring_record *rec)
+{
+	const struct wire_map *w = &rec->map;
+	int32_t file = file_of(in, rec->process, w->file);
+	struct mapping *m;
+
+	if (w->result || file == NO_INDEX || !w->size_bytes || w->size_bytes > BYTES_MAX ||
+	    w->offset > BYTES_MAX || w->address > UINT64_MAX - w->size_bytes ||
+	    in->mappings.n >= MAPPINGS_MAX)
+		return;
+	m = vec_add(&in->mappings);
+	*m = (struct mapping){process_of(in, rec), file,	  w->start_ns,
+			      w->address,	   w->size_bytes, w->offset};
+}
+
 /* Where the kernel side told what the thread did, the yields go into that. */
 static void take_yield(struct ingest *in, const struct ring_record *rec)
 {
@@ -349,6 +366,9 @@ static void take(struct ingest *in, const struct ring_record *rec)
 		break;
 	case WIRE_READ:
 		take_read(in, rec);
+		break;
+	case WIRE_MAP:
+		take_map(in, rec);
 		break;
 	case WIRE_POPULATE:
 		take_populate(in, rec);
