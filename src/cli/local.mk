@@ -4,3 +4,11 @@ coldprof_SOURCES = %D%/main.c %D%/cli.h %D%/opt.c %D%/help.c %D%/say.c \
 	%D%/record.h %D%/facts.c %D%/files.c %D%/finish.c %D%/relay.c %D%/session.c %D%/start.c %D%/state.c %D%/stop.c \
 	%D%/verb_record.c
 coldprof_LDADD = $(ROOM_LIBS)
+
+# What reads a database.
+coldprof_SOURCES += \
+	%D%/look.c %D%/look.h \
+	%D%/report.c %D%/report.h %D%/rows.c %D%/rows.h \
+	%D%/show_delta.c %D%/show_ledger.c %D%/show_ledger.h %D%/shown.c \
+	%D%/until.c %D%/until.h \
+	%D%/verb_diff.c %D%/verb_export.c %D%/verb_list.c %D%/verb_report.c

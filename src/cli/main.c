@@ -9,6 +9,10 @@
 /* One line a verb; the record verb stays first. */
 const struct verb *const verbs[] = {
 	&verb_record,
+	&verb_report,
+	&verb_diff,
+	&verb_list,
+	&verb_export,
 	NULL,
 };
 

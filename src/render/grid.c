@@ -15,7 +15,8 @@
 #include "render/table.h"
 
 #define MIN_TEXT  8  /* columns that text is not cut below */
-#define GOOD_TEXT 20 /* less than this for the longest text, and it gets a line of its own */
+#define GOOD_TEXT 12 /* less than this for the longest text, and it gets lines of its own */
+#define LONG_TEXT 40 /* so does one longer than this that would be cut */
 #define MAX_WORDS 6  /* of a heading */
 #define SEPARATOR 1
 
@@ -24,6 +25,7 @@ struct grid {
 	const struct look *look;
 	size_t n;
 	size_t *width;	   /* per column */
+	char **heads;	   /* their names, shortened */
 	struct str *texts; /* formatted and clean, row after row */
 	size_t alone;	   /* the column that has its own line; n: none */
 };
@@ -40,6 +42,12 @@ static void format_cell(struct str *b, const struct cell *c, enum unit unit, boo
 		return;
 	case CELL_STRING:
 		text_clean(b, c->s, utf8);
+		if (unit == UNIT_TIME && b->n > 19 &&
+		    b->s[10] == 'T') { /* to the second, as people write it */
+			b->n = 19;
+			b->s[19] = '\0';
+			b->s[10] = ' ';
+		}
 		return;
 	case CELL_FLOAT:
 		str_addf(b, "%.6g", c->f);
@@ -52,6 +60,20 @@ static void format_cell(struct str *b, const struct cell *c, enum unit unit, boo
 		else
 			str_addf(b, "%" PRId64, c->i);
 	}
+}
+
+/* The name without the word of its unit, which the values tell. */
+static char *heading(const struct column *c)
+{
+	const char *unit = c->unit == UNIT_NS ? "_ns" : c->unit == UNIT_BYTES ? "_bytes" : NULL;
+	char *name = xstrdup(c->name);
+	size_t n = strlen(name);
+
+	if (unit && str_ends(name, unit) && n > strlen(unit))
+		name[n - strlen(unit)] = '\0';
+	else if (c->unit == UNIT_BYTES && str_starts(name, "bytes_") && n > 6)
+		memmove(name, name + 6, n - 5);
+	return name;
 }
 
 /* The longest word of a heading: it is not broken further. */
@@ -74,8 +96,11 @@ static void measure(struct grid *g)
 
 	g->texts = xcalloc(rows * g->n + 1, sizeof(*g->texts));
 	g->width = xcalloc(g->n + 1, sizeof(*g->width));
-	for (size_t i = 0; i < g->n; i++)
-		g->width[i] = heading_width(g->t->columns.v[i].name);
+	g->heads = xcalloc(g->n + 1, sizeof(*g->heads));
+	for (size_t i = 0; i < g->n; i++) {
+		g->heads[i] = heading(&g->t->columns.v[i]);
+		g->width[i] = heading_width(g->heads[i]);
+	}
 	for (size_t row = 0; row < rows; row++)
 		for (size_t i = 0; i < g->n; i++) {
 			struct str *b = &g->texts[row * g->n + i];
@@ -104,7 +129,7 @@ static size_t widest(const struct grid *g)
 
 	for (size_t i = 0; i < g->n; i++)
 		if (i != g->alone && is_text(g, i) && g->width[i] > MIN_TEXT &&
-		    g->width[i] > heading_width(g->t->columns.v[i].name) &&
+		    g->width[i] > heading_width(g->heads[i]) &&
 		    (best == g->n || g->width[i] > g->width[best]))
 			best = i;
 	return best;
@@ -117,7 +142,8 @@ static void fit(struct grid *g, size_t width)
 	while (total(g) > width && (i = widest(g)) < g->n)
 		g->width[i]--;
 	if (longest < g->n &&
-	    (total(g) > width || (g->width[longest] < wished && g->width[longest] < GOOD_TEXT))) {
+	    (total(g) > width || (g->width[longest] < wished &&
+				  (g->width[longest] < GOOD_TEXT || wished > LONG_TEXT)))) {
 		g->alone = longest;
 		for (i = 0; i < g->n; i++) /* the others need not have given way */
 			for (size_t row = 0; row < table_rows(g->t); row++) {
@@ -188,7 +214,7 @@ static int add_headings(struct libscols_table *tb, const struct grid *g)
 		for (size_t i = 0; i < g->n; i++) {
 			str_clear(&cells[i]);
 			if (i != g->alone &&
-			    heading_line(&cells[i], g->t->columns.v[i].name, g->width[i], line))
+			    heading_line(&cells[i], g->heads[i], g->width[i], line))
 				any = true;
 		}
 		if (!any)
@@ -217,10 +243,10 @@ static struct libscols_table *make(const struct grid *g)
 		enum unit u = g->t->columns.v[i].unit;
 
 		if (i != g->alone)
-			ok &= scols_table_new_column(
-				      tb, g->t->columns.v[i].name, (double)g->width[i],
-				      u == UNIT_TEXT || u == UNIT_TIME ? 0 : SCOLS_FL_RIGHT) !=
-			      NULL;
+			ok &= scols_table_new_column(tb, "", (double)g->width[i],
+						     u == UNIT_TEXT || u == UNIT_TIME
+							     ? 0
+							     : SCOLS_FL_RIGHT) != NULL;
 	}
 	ok = ok && add_headings(tb, g) >= 0;
 	for (size_t row = 0; ok && row < table_rows(g->t); row++)
@@ -237,6 +263,34 @@ static void trim(struct str *b)
 		b->s[--b->n] = '\0';
 }
 
+/* Broken between words; a single word that is too long is cut. */
+static void put_alone(struct str *b, const struct grid *g, const char *text)
+{
+	size_t at = 0, width = (size_t)g->look->width;
+
+	if (!*text)
+		text = "-";
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		struct str word = {0}, cut = {0};
+		size_t w;
+
+		str_addn(&word, text, n);
+		text_shorten(&cut, str_get(&word), width, g->look->utf8);
+		w = text_width(str_get(&cut), g->look->utf8);
+		if (at && at + 1 + w > width) {
+			str_add(b, "\n");
+			at = 0;
+		}
+		str_addf(b, "%s%s", at ? " " : "", str_get(&cut));
+		at += w + (at ? 1 : 0);
+		text += n + (text[n] == ' ');
+		str_free(&word);
+		str_free(&cut);
+	}
+	str_add(b, "\n");
+}
+
 /* Lines of the table in `text`, with the lonely column above the line of its row. */
 static int put(FILE *out, const struct grid *g, const char *text)
 {
@@ -250,16 +304,13 @@ static int put(FILE *out, const struct grid *g, const char *text)
 		lines++;
 	heads = lines - rows;
 	if (g->alone < g->n)
-		str_addf(&b, "%s\n", g->t->columns.v[g->alone].name);
+		str_addf(&b, "%s\n", g->heads[g->alone]);
 	for (size_t i = 0; i < lines; i++) {
 		size_t n = strcspn(text, "\n");
 
 		if (g->alone < g->n) {
-			if (i >= heads) {
-				text_shorten(&b, str_get(&g->texts[(i - heads) * g->n + g->alone]),
-					     (size_t)g->look->width, g->look->utf8);
-				str_add(&b, "\n");
-			}
+			if (i >= heads)
+				put_alone(&b, g, str_get(&g->texts[(i - heads) * g->n + g->alone]));
 			str_add(&b, "  ");
 		}
 		str_addn(&b, text, n);
@@ -289,6 +340,9 @@ int render_table(FILE *out, const struct table *t, const struct look *look)
 	for (size_t i = 0; i < table_rows(t) * g.n; i++)
 		str_free(&g.texts[i]);
 	free(g.texts);
+	for (size_t i = 0; i < g.n; i++)
+		free(g.heads[i]);
+	free(g.heads);
 	free(g.width);
 	return r;
 }

@@ -198,6 +198,13 @@ static void read_run(struct trace *t, sqlite3_stmt *q, int64_t id)
 	t->saw = (unsigned)sqlite3_column_int64(q, 18);
 }
 
+static int no_run(struct store *s, int64_t id, struct err *err)
+{
+	err_set(err, ENOENT, "database '%s' has no run %lld", s->path, (long long)id);
+	err_hint(err, "coldprof list shows the runs that it has");
+	return -ENOENT;
+}
+
 static int load_run(struct store *s, int64_t id, struct trace *t, struct err *err)
 {
 	sqlite3_stmt *q;
@@ -210,8 +217,7 @@ static int load_run(struct store *s, int64_t id, struct trace *t, struct err *er
 	if (rc == SQLITE_ROW) {
 		read_run(t, q, id);
 	} else if (rc == SQLITE_DONE) {
-		r = err_set(err, ENOENT, "database '%s' has no run %lld", s->path, (long long)id);
-		err_hint(err, "coldprof list shows the runs that it has");
+		r = no_run(s, id, err);
 	} else {
 		r = store_error(s, err, "read");
 	}
@@ -219,8 +225,15 @@ static int load_run(struct store *s, int64_t id, struct trace *t, struct err *er
 	return r;
 }
 
-/* Of the arrays only `only`, or all when it is NULL. */
-static int load(struct store *s, int64_t run, const char *only, struct trace *t, struct err *err)
+/* Enough to name a run and who drove it: read for every ledger that is shown, however large the run
+ * was. */
+static bool is_small(const char *table)
+{
+	return strcmp(table, "process") == 0 || strcmp(table, "diagnostic") == 0 ||
+	       strcmp(table, "setting") == 0;
+}
+
+static int load(struct store *s, int64_t run, bool small, struct trace *t, struct err *err)
 {
 	struct reader rd;
 	int r;
@@ -232,7 +245,7 @@ static int load(struct store *s, int64_t run, const char *only, struct trace *t,
 	for (size_t i = 0; r >= 0 && i < store_n_layouts; i++) {
 		const struct layout *l = &store_layouts[i];
 
-		if (!only || strcmp(only, l->table) == 0)
+		if (!small || is_small(l->table))
 			r = load_rows(&rd, l, run, (void *)((char *)t + l->vec_offset));
 	}
 	reader_done(&rd);
@@ -243,12 +256,12 @@ static int load(struct store *s, int64_t run, const char *only, struct trace *t,
 
 int store_load_trace(struct store *s, int64_t run, struct trace *ret_trace, struct err *err)
 {
-	return load(s, run, NULL, ret_trace, err);
+	return load(s, run, false, ret_trace, err);
 }
 
 int store_load_run(struct store *s, int64_t run, struct trace *ret_trace, struct err *err)
 {
-	return load(s, run, "diagnostic", ret_trace, err);
+	return load(s, run, true, ret_trace, err);
 }
 
 int store_load_ledger(struct store *s, int64_t run, struct trace *t, struct segment **ret_segments,
@@ -313,6 +326,23 @@ int store_last_run(struct store *s, int64_t *ret_run, struct err *err)
 	} else {
 		*ret_run = sqlite3_column_int64(q, 0);
 	}
+	sqlite3_finalize(q);
+	return r;
+}
+
+int store_has_run(struct store *s, int64_t run, struct err *err)
+{
+	sqlite3_stmt *q;
+	int rc, r = store_prepare(s, "SELECT 1 FROM run WHERE id = ?", &q, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(q, 1, run);
+	rc = sqlite3_step(q);
+	if (rc == SQLITE_DONE)
+		r = no_run(s, run, err);
+	else if (rc != SQLITE_ROW)
+		r = store_error(s, err, "read");
 	sqlite3_finalize(q);
 	return r;
 }

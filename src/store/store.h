@@ -43,7 +43,7 @@ int store_put_notes(struct store *s, int64_t run, const char *const *notes, size
 /* Read a run back, so that it can be attributed anew. `t` is initialised by the call. -ENOENT when
  * there is no such run. */
 int store_load_trace(struct store *s, int64_t run, struct trace *ret_trace, struct err *err);
-/* Only the run's own row and its diagnostics: enough to name it. */
+/* Only the run's own row, its processes, settings and diagnostics: enough to show its ledger. */
 int store_load_run(struct store *s, int64_t run, struct trace *ret_trace, struct err *err);
 /*
  * Read the stored ledger of a run. Strings are interned into `t`.
@@ -54,5 +54,7 @@ int store_load_ledger(struct store *s, int64_t run, struct trace *t, struct segm
 		      struct err *err);
 int store_load_notes(struct store *s, int64_t run, struct trace *t, const char ***ret_notes,
 		     size_t *ret_n, struct err *err);
+/* 0 when the file holds that run; -ENOENT. */
+int store_has_run(struct store *s, int64_t run, struct err *err);
 /* The last run's id; -ENOENT when there is none. */
 int store_last_run(struct store *s, int64_t *ret_run, struct err *err);

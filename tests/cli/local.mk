@@ -2,3 +2,8 @@
 CLI_TESTS = %D%/status.sh %D%/signals.sh %D%/sacred.sh
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += $(CLI_TESTS) %D%/cli.sh
+
+check_PROGRAMS += tests/cli/make_db
+tests_cli_make_db_SOURCES = %D%/make_db.c tests/unit/traces.h
+tests_cli_make_db_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_cli_make_db_LDADD = $(ROOM_LIBS)

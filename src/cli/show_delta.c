@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "cli/show_ledger.h"
+#include "model/model.h"
+#include "render/lines.h"
+
+#define BAR_WIDTH 12
+#define SMALL_NS  UINT64_C(5000000) /* sub-lines that differ by less are not shown one by one */
+
+enum { CELL_ITEM, CELL_A, CELL_B, CELL_DIFFERENCE, CELL_SHARE, CELL_BAR };
+
+/* One item, or one sub-line of it, in both runs. */
+struct pair {
+	int item;
+	const char *sub;
+	uint64_t a_ns, b_ns;
+};
+
+typedef VEC(struct pair) pair_list;
+
+static bool same_sub(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static struct pair *pair_of(pair_list *pairs, int item, const char *sub)
+{
+	vec_for_each (p, pairs)
+		if (p->item == item && same_sub(p->sub, sub))
+			return p;
+	vec_push(pairs, ((struct pair){item, sub, 0, 0}));
+	return vec_last(pairs);
+}
+
+static void gather(pair_list *pairs, const struct shown *a, const struct shown *b)
+{
+	for (size_t i = 0; i < a->n_rows; i++)
+		pair_of(pairs, a->rows[i].item, a->rows[i].sub)->a_ns += a->rows[i].wall_ns;
+	for (size_t i = 0; i < b->n_rows; i++)
+		pair_of(pairs, b->rows[i].item, b->rows[i].sub)->b_ns += b->rows[i].wall_ns;
+}
+
+static int64_t difference(const struct pair *p)
+{
+	return (int64_t)(p->b_ns - p->a_ns);
+}
+
+static uint64_t size_of(int64_t v)
+{
+	return v < 0 ? -(uint64_t)v : (uint64_t)v;
+}
+
+static void add_pair(struct lines *out, enum line_style style, const char *name,
+		     const struct pair *p, uint64_t most_ns, uint64_t all_ns, bool utf8)
+{
+	struct line *l = lines_add(out, style);
+	int64_t d = difference(p);
+
+	str_add(&l->cells[CELL_ITEM], name);
+	str_addf(&l->cells[CELL_A], "%.3f", (double)p->a_ns / 1e9);
+	str_addf(&l->cells[CELL_B], "%.3f", (double)p->b_ns / 1e9);
+	str_addf(&l->cells[CELL_DIFFERENCE], "%+.3f", (double)d / 1e9);
+	if (all_ns)
+		str_addf(&l->cells[CELL_SHARE], "%.1f%%",
+			 100 * (double)size_of(d) / (double)all_ns);
+	text_bar(&l->cells[CELL_BAR], size_of(d), most_ns, BAR_WIDTH, utf8);
+}
+
+static int by_size(const void *x, const void *y)
+{
+	uint64_t a = size_of(difference(x)), b = size_of(difference(y));
+
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static void add_item(struct lines *out, const pair_list *subs, const struct pair *item,
+		     uint64_t most_ns, uint64_t all_ns, bool utf8)
+{
+	struct pair rest = {0};
+	size_t folded = 0;
+
+	add_pair(out, LINE_BOLD, item_title(item->item), item, most_ns, all_ns, utf8);
+	vec_for_each (p, subs) {
+		struct str name = {0};
+
+		if (p->item != item->item)
+			continue;
+		if (size_of(difference(p)) < SMALL_NS) {
+			rest.a_ns += p->a_ns;
+			rest.b_ns += p->b_ns;
+			folded++;
+			continue;
+		}
+		str_addf(&name, "  %s", p->sub ? p->sub : "-");
+		add_pair(out, LINE_DIM, str_get(&name), p, most_ns, all_ns, utf8);
+		str_free(&name);
+	}
+	if (folded && difference(&rest))
+		add_pair(out, LINE_DIM, "  (little differences)", &rest, most_ns, all_ns, utf8);
+}
+
+static void print_head(FILE *out, const struct look *look, const struct shown *a,
+		       const struct shown *b)
+{
+	uint64_t x = a->end_ns - a->trace->run.start_ns, y = b->end_ns - b->trace->run.start_ns;
+	struct str s = {0};
+
+	str_addf(&s, "run %" PRId64 " took %.3f s, run %" PRId64 " took %.3f s: %+.3f s",
+		 a->trace->run.id, (double)x / 1e9, b->trace->run.id, (double)y / 1e9,
+		 (double)(int64_t)(y - x) / 1e9);
+	if (x)
+		str_addf(&s, " (%+.1f%%)", 100 * (double)(int64_t)(y - x) / (double)x);
+	text_paragraph(out, "coldprof: ", str_get(&s), look);
+	str_free(&s);
+}
+
+static void warn_unlike(FILE *out, const struct look *look, const char *what, const char *a,
+			const char *b)
+{
+	struct str s = {0};
+
+	a = a ? a : "unknown";
+	b = b ? b : "unknown";
+	if (strcmp(a, b) == 0)
+		return;
+	str_addf(&s, "the two runs are not alike: %s %s against %s", what, a, b);
+	text_paragraph(out, "warning  ", str_get(&s), look);
+	str_free(&s);
+}
+
+static void print_warnings(FILE *out, const struct look *look, const struct shown *a,
+			   const struct shown *b)
+{
+	const struct run *x = &a->trace->run, *y = &b->trace->run;
+	char p[16], q[16];
+
+	warn_unlike(out, look, "weights were", x->state, y->state);
+	warn_unlike(out, look, "other files were", x->state_files, y->state_files);
+	warn_unlike(out, look, "compile caches were", x->state_caches, y->state_caches);
+	warn_unlike(out, look, "the mark was", a->mark ? a->mark : "not reached",
+		    b->mark ? b->mark : "not reached");
+	warn_unlike(out, look, "the command was", x->command_json, y->command_json);
+	warn_unlike(out, look, "the engine was", x->engine, y->engine);
+	warn_unlike(out, look, "the host was", x->host, y->host);
+	warn_unlike(out, look, "the kernel was", x->kernel, y->kernel);
+	snprintf(p, sizeof(p), "%d", x->tier);
+	snprintf(q, sizeof(q), "%d", y->tier);
+	warn_unlike(out, look, "measured at tier", p, q);
+}
+
+int show_delta(FILE *out, const struct look *look, const struct shown *a, const struct shown *b)
+{
+	char name_a[24], name_b[24];
+	struct line_column columns[] = {
+		{"item", 26, false},	  {name_a, 10, true}, {name_b, 10, true},
+		{"difference", 10, true}, {"share", 6, true}, {"", BAR_WIDTH, false},
+	};
+	struct lines lines = {columns, sizeof(columns) / sizeof(columns[0]), {0}};
+	struct pair items[ITEM_COUNT] = {0}, total = {0};
+	uint64_t most_ns = 0, all_ns = 0;
+	pair_list subs = {0};
+	int r;
+
+	snprintf(name_a, sizeof(name_a), "run %" PRId64, a->trace->run.id);
+	snprintf(name_b, sizeof(name_b), "run %" PRId64, b->trace->run.id);
+	gather(&subs, a, b);
+	if (subs.n)
+		qsort(subs.v, subs.n, sizeof(*subs.v), by_size);
+	vec_for_each (p, &subs) {
+		items[p->item].a_ns += p->a_ns;
+		items[p->item].b_ns += p->b_ns;
+		total.a_ns += p->a_ns;
+		total.b_ns += p->b_ns;
+	}
+	for (int i = 0; i < ITEM_COUNT; i++) {
+		uint64_t d = size_of(difference(&items[i]));
+
+		items[i].item = i;
+		most_ns = d > most_ns ? d : most_ns;
+		all_ns += d;
+	}
+	print_head(out, look, a, b);
+	print_warnings(out, look, a, b);
+	fputc('\n', out);
+	for (int i = 0; i < ITEM_COUNT; i++)
+		add_item(&lines, &subs, &items[i], most_ns, all_ns, look->utf8);
+	add_pair(&lines, LINE_BOLD, "total", &total, 0, 0, look->utf8);
+	r = lines_print(out, &lines, look);
+	lines_free(&lines);
+	vec_free(&subs);
+	return r < 0 || ferror(out) ? (r < 0 ? r : -EIO) : 0;
+}

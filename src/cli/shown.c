@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stored ledgers, loaded to be shown. */
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "cli/show_ledger.h"
+#include "model/model.h"
+#include "store/report.h"
+#include "store/store.h"
+
+struct owned {
+	struct trace trace;
+	struct segment *segments;
+	struct ledger_row *rows;
+	const char **notes;
+};
+
+/* Foreign data that goes into JSON as it is: is it JSON? */
+bool shown_json_holds(struct store *s, int64_t run)
+{
+	struct query *q;
+	bool good;
+
+	if (query_open(s, "SELECT json_valid(command_json) FROM run WHERE id = :run", run, &q,
+		       NULL) < 0)
+		return false;
+	good = query_next(q, NULL) > 0 && query_type(q, 0) == CELL_INTEGER &&
+	       query_integer(q, 0) == 1;
+	query_close(q);
+	return good;
+}
+
+int shown_load(struct store *s, int64_t run, struct shown *ret, struct err *err)
+{
+	struct owned *o = xcalloc(1, sizeof(*o));
+	struct shown shown = {.trace = &o->trace, .owned = o};
+	int r = store_load_run(s, run, &o->trace, err);
+
+	if (r < 0) {
+		free(o);
+		return r;
+	}
+	r = store_load_ledger(s, run, &o->trace, &o->segments, &shown.n_segments, &o->rows,
+			      &shown.n_rows, err);
+	if (r >= 0)
+		r = store_load_notes(s, run, &o->trace, &o->notes, &shown.n_notes, err);
+	if (r >= 0 && shown_json_holds(s, run))
+		shown.command_json = o->trace.run.command_json;
+	shown.segments = o->segments;
+	shown.rows = o->rows;
+	shown.notes = o->notes;
+	shown.end_ns = o->trace.run.end_ns;
+	shown.mark = o->trace.run.ready_ns == UNKNOWN ? NULL : o->trace.run.ready_mark;
+	if (r < 0)
+		shown_free(&shown);
+	else
+		*ret = shown;
+	return r;
+}
+
+void shown_free(struct shown *s)
+{
+	struct owned *o = s->owned;
+
+	if (!o)
+		return;
+	free(o->segments);
+	free(o->rows);
+	free(o->notes);
+	trace_done(&o->trace);
+	free(o);
+	s->owned = NULL;
+}
+
+int show_stored_ledger(FILE *out, const struct look *look, struct store *s, int64_t run,
+		       struct err *err)
+{
+	struct shown shown;
+	int r = shown_load(s, run, &shown, err);
+
+	if (r < 0)
+		return r;
+	r = show_ledger(out, look, &shown);
+	shown_free(&shown);
+	return r;
+}
+
+int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64_t a, int64_t b,
+		      struct err *err)
+{
+	struct shown x, y;
+	int r = shown_load(s, a, &x, err);
+
+	if (r < 0)
+		return r;
+	r = shown_load(s, b, &y, err);
+	if (r >= 0) {
+		r = show_delta(out, look, &x, &y);
+		shown_free(&y);
+	}
+	shown_free(&x);
+	return r;
+}
