@@ -19,24 +19,11 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/record.h"
+#include "cli/show_ledger.h"
 #include "ingest/ingest.h"
 #include "launch/ready.h"
 #include "probe/probe.h"
 #include "store/store.h"
-
-static void show(const struct trace *t, const struct ledger *l)
-{
-	struct str out = {0};
-
-	str_addf(&out, "\ncoldprof: run %lld, %s after %.3f s\n", (long long)t->run.id,
-		 t->run.ready_mark ? t->run.ready_mark : t->run.ending,
-		 (double)(l->end_ns - l->start_ns) / (double)NS_PER_SEC);
-	vec_for_each (r, &l->rows)
-		str_addf(&out, "  %-14s %-32s %10.3f\n", item_title(r->item), r->sub ? r->sub : "",
-			 (double)r->wall_ns / (double)NS_PER_SEC);
-	io_write_all(STDERR_FILENO, out.s, out.n);
-	str_free(&out);
-}
 
 static int read_evidence(struct start *s, struct err *err)
 {
@@ -92,7 +79,7 @@ static int work(struct start *s)
 		failed = 1;
 	}
 	if (have_ledger && !s->rec->quiet)
-		show(t, &ledger);
+		show_made(t, &ledger);
 	return failed;
 }
 
@@ -144,7 +131,7 @@ void finish_snapshot(struct start *s)
 	s->trace.run.end_ns = clock_now_ns();
 	s->trace.run.ending = trace_str(&s->trace, "so far");
 	if (!read_evidence(s, &err) && !attribute(&s->trace, s->trace.run.end_ns, &ledger))
-		show(&s->trace, &ledger);
+		show_made(&s->trace, &ledger);
 	else
 		cli_say("no ledger yet: %s", err.msg[0] ? err.msg : "nothing is recorded so far");
 	_exit(0);

@@ -40,6 +40,10 @@ int show_ledger(FILE *out, const struct look *look, const struct shown *s);
 int show_stored_ledger(FILE *out, const struct look *look, struct store *s, int64_t run,
 		       struct err *err);
 
+struct ledger;
+/* A ledger just made, on standard error, in one write: the guest may be writing there too. */
+void show_made(const struct trace *t, const struct ledger *l);
+
 /* Every second of difference between two runs. */
 int show_delta(FILE *out, const struct look *look, const struct shown *a, const struct shown *b);
 int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64_t a, int64_t b,

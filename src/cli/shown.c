@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stored ledgers, loaded to be shown. */
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "attribute/attribute.h"
+#include "base/io.h"
 #include "base/vec.h"
+#include "cli/look.h"
 #include "cli/show_ledger.h"
 #include "model/model.h"
 #include "store/report.h"
@@ -100,4 +104,29 @@ int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64
 	}
 	shown_free(&x);
 	return r;
+}
+
+void show_made(const struct trace *t, const struct ledger *l)
+{
+	struct shown shown = {.trace = t,
+			      .end_ns = l->end_ns,
+			      .mark = t->run.ready_ns == UNKNOWN ? NULL : t->run.ready_mark,
+			      .segments = l->segments.v,
+			      .n_segments = l->segments.n,
+			      .rows = l->rows.v,
+			      .n_rows = l->rows.n,
+			      .notes = l->notes.v,
+			      .n_notes = l->notes.n};
+	struct look look = cli_look(stderr);
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return;
+	fputc('\n', out);
+	show_ledger(out, &look, &shown);
+	if (fclose(out) == 0)
+		io_write_all(STDERR_FILENO, text, n);
+	free(text);
 }

@@ -7,7 +7,7 @@ tests_unit_engine_test_LDADD = $(ROOM_LIBS)
 
 check_PROGRAMS += tests/unit/store_test
 TESTS += tests/unit/store_test
-tests_unit_store_test_SOURCES = tests/unit/store_test.c tests/unit/traces.h
+tests_unit_store_test_SOURCES = %D%/store_test.c %D%/store_helpers.h %D%/traces.h
 tests_unit_store_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS)
 tests_unit_store_test_LDADD = $(ROOM_LIBS)
 
@@ -31,3 +31,9 @@ tests_unit_probe_tree_test_LDADD = $(ROOM_LIBS)
 tests_unit_probe_file_test_SOURCES = tests/unit/probe_file_test.c tests/unit/probe_run.h
 tests_unit_probe_file_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_probe_file_test_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/unit/store_open_test
+TESTS += tests/unit/store_open_test
+tests_unit_store_open_test_SOURCES = %D%/store_open_test.c %D%/store_helpers.h %D%/traces.h
+tests_unit_store_open_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS)
+tests_unit_store_open_test_LDADD = $(ROOM_LIBS)
