@@ -211,11 +211,8 @@ static void grow_read(struct wire_read *r, int64_t offset, uint64_t bytes, uint6
 	r->bytes += bytes;
 	r->busy_ns += end_ns - start_ns;
 	r->end_ns = end_ns;
-	if (offset == NO_OFFSET) { /* a plain read goes on where the last one stood */
-		if (r->max_offset)
-			r->max_offset += bytes;
+	if (offset == NO_OFFSET)
 		return;
-	}
 	if ((uint64_t)offset < r->min_offset)
 		r->min_offset = (uint64_t)offset;
 	if ((uint64_t)offset + bytes > r->max_offset)
@@ -236,6 +233,11 @@ void record_read(int fd, int64_t offset, uint64_t bytes, uint64_t start_ns)
 	file = file_of(l, fd);
 	if (!file || file == FILE_DULL)
 		return;
+	if (offset == NO_OFFSET) { /* a plain read: it ends where the descriptor now stands */
+		at = sys3(SYS_lseek, fd, 0, 1 /* SEEK_CUR */);
+		if (at >= (long)bytes)
+			offset = at - (long)bytes;
+	}
 	t = guest_thread(l);
 	if (t->read && t->read_file == file && t->read_bin == bin) {
 		grow_read(t->read, offset, bytes, start_ns, end_ns);
@@ -250,11 +252,6 @@ void record_read(int fd, int64_t offset, uint64_t bytes, uint64_t start_ns)
 	r->file = file;
 	r->start_ns = start_ns;
 	r->min_offset = UINT64_MAX;
-	if (offset == NO_OFFSET) {
-		at = sys3(SYS_lseek, fd, 0, 1 /* SEEK_CUR */);
-		if (at >= (long)bytes)
-			offset = at - (long)bytes;
-	}
 	grow_read(r, offset, bytes, start_ns, end_ns);
 	guest_commit(&r->head, WIRE_TAG(WIRE_READ, 1,
 					flags >= 0 && (flags & O_DIRECT) ? WIRE_READ_DIRECT : 0));
