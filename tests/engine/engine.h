@@ -66,6 +66,8 @@ void truth_end(void);
 /* A piece of work inside a step, on the calling thread. bytes 0: it has none. */
 void truth_work(const char *item, const char *sub, uint64_t start_ns, uint64_t end_ns,
 		uint64_t bytes);
+/* Something that happened at a moment between the two. */
+void truth_between(const char *item, const char *sub, uint64_t start_ns, uint64_t end_ns);
 void truth_event(const char *item, const char *sub, uint64_t at_ns);
 const char *step_name(enum step step);
 const char *step_item(enum step step);

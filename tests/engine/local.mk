@@ -24,3 +24,10 @@ noinst_LTLIBRARIES += %D%/route-elf.la
 %C%_route_elf_la_CFLAGS = $(PRELOAD_CFLAGS)
 %C%_route_elf_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 %C%_route_elf_la_LIBADD = tests/fakecuda/libcuda.la
+
+noinst_PROGRAMS += %D%/compare
+%C%_compare_SOURCES = %D%/compare.c %D%/judge.h %D%/truth_view.c
+%C%_compare_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+%C%_compare_LDADD = $(ROOM_LIBS) -lm
+TESTS += %D%/compare.sh
+EXTRA_DIST += %D%/compare.sh

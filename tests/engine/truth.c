@@ -96,9 +96,14 @@ void truth_work(const char *item, const char *sub, uint64_t start_ns, uint64_t e
 	line("work", item, sub, start_ns, end_ns, bytes);
 }
 
+void truth_between(const char *item, const char *sub, uint64_t start_ns, uint64_t end_ns)
+{
+	line("event", item, sub, start_ns, end_ns, 0);
+}
+
 void truth_event(const char *item, const char *sub, uint64_t at_ns)
 {
-	line("event", item, sub, at_ns, at_ns, 0);
+	truth_between(item, sub, at_ns, at_ns);
 }
 
 void truth_begin(enum step step, uint64_t born_ns)
