@@ -20,7 +20,6 @@ int fault_start(struct perf_event_context *ctx)
 	th->fault_address = ctx->addr;
 	th->fault_fill = 0;
 	th->fault_dev = th->fault_ino = 0;
-	count(KERNEL_FAULT_STARTS);
 	return 0;
 }
 
@@ -79,11 +78,11 @@ static __always_inline int fault_end(struct perf_event_context *ctx, uint32_t ma
 	th = thread_current();
 	if (!th)
 		return 0;
-	count(KERNEL_FAULT_ENDS);
+	th->fault_ends++;
 	now = bpf_ktime_get_ns();
 	start_ns = th->fault_ns;
 	if (!start_ns || th->fault_address != address) {
-		count(KERNEL_FAULTS_UNTIMED);
+		th->fault_untimed++;
 		start_ns = now;
 	}
 	s = fault_slot_of(th, address, start_ns);

@@ -52,7 +52,9 @@ int fill_add(struct bpf_raw_tracepoint_args *ctx)
 	dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	ino = BPF_CORE_READ(inode, i_ino);
 	bytes = folio_bytes(folio);
-	if (th->fault_ns) {
+	/* The inner of the two: a fault inside a read. One that ended in a signal never ends here.
+	 */
+	if (th->fault_ns && (th->op.kind == OP_NONE || th->fault_ns >= th->op.start_ns)) {
 		th->fault_fill += bytes;
 		th->fault_dev = dev;
 		th->fault_ino = ino;

@@ -9,7 +9,7 @@ struct finish {
 
 static long finish_thread(void *map, const void *key, struct thread *th, struct finish *f)
 {
-	slots_flush(th);
+	thread_sum(th);
 	if (f->now_ns > th->bin_ns) {
 		times_move(th, th->state, f->now_ns);
 		if (th->bin_ns < f->now_ns)

@@ -25,13 +25,15 @@ enum {
 	NR_PREADV2 = 327,
 	NR_PWRITEV2 = 328,
 };
+/* The registers come as a typed pointer: a load, no helper. */
 #define ARG(regs, i)                                                                               \
-	((i) == 0   ? BPF_CORE_READ(regs, di)                                                      \
-	 : (i) == 1 ? BPF_CORE_READ(regs, si)                                                      \
-	 : (i) == 2 ? BPF_CORE_READ(regs, dx)                                                      \
-	 : (i) == 3 ? BPF_CORE_READ(regs, r10)                                                     \
-	 : (i) == 4 ? BPF_CORE_READ(regs, r8)                                                      \
-		    : BPF_CORE_READ(regs, r9))
+	((i) == 0   ? (regs)->di                                                                   \
+	 : (i) == 1 ? (regs)->si                                                                   \
+	 : (i) == 2 ? (regs)->dx                                                                   \
+	 : (i) == 3 ? (regs)->r10                                                                  \
+	 : (i) == 4 ? (regs)->r8                                                                   \
+		    : (regs)->r9)
+#define CALL_NR(regs) ((long)(regs)->orig_ax)
 #elif defined(__TARGET_ARCH_arm64)
 enum {
 	NR_READ = 63,
@@ -53,7 +55,8 @@ enum {
 	NR_PREADV2 = 286,
 	NR_PWRITEV2 = 287,
 };
-#define ARG(regs, i) BPF_CORE_READ(regs, regs[i])
+#define ARG(regs, i)  ((regs)->regs[i])
+#define CALL_NR(regs) ((long)(regs)->syscallno)
 #endif
 
 #define MAP_LOCKED_FLAG	       0x2000
@@ -149,23 +152,36 @@ static __always_inline void mmap_enter(struct thread *th, struct pt_regs *regs)
 	path_tell(th, file, th->op.dev, th->op.ino);
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(io_sys_enter, struct pt_regs *regs, long nr)
+/* Whether a call matters at all: asked before the thread is looked up, since every call of the
+ * machine passes here. */
+static __always_inline bool ours(long nr)
 {
-	struct thread *th;
+	switch (nr) {
+	case NR_READ:
+	case NR_READV:
+	case NR_PREAD:
+	case NR_PREADV:
+	case NR_PREADV2:
+	case NR_WRITE:
+	case NR_WRITEV:
+	case NR_PWRITE:
+	case NR_PWRITEV:
+	case NR_PWRITEV2:
+	case NR_MMAP:
+	case NR_MADVISE:
+	case NR_MLOCK:
+	case NR_MLOCK2:
+	case NR_MLOCKALL:
+		return true;
+	}
+	return false;
+}
+
+static __always_inline void call_enter(struct thread *th, struct pt_regs *regs, long nr)
+{
 	uint64_t advice;
 
-	if (detached)
-		return 0;
-	th = thread_find((uint32_t)bpf_get_current_pid_tgid());
-	if (!th)
-		return 0;
-	th->fault_ns = 0;
-	th->op.kind = OP_NONE;
 	switch (nr) {
-	case NR_SCHED_YIELD:
-		th->yields++;
-		break;
 	case NR_READ:
 		io_enter(th, (uint32_t)ARG(regs, 0), OP_READ, false, regs, false);
 		break;
@@ -204,6 +220,24 @@ int BPF_PROG(io_sys_enter, struct pt_regs *regs, long nr)
 		populate_enter(th, 0, 0);
 		break;
 	}
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(io_sys_enter, struct pt_regs *regs, long nr)
+{
+	struct thread *th;
+
+	if (detached || (nr != NR_SCHED_YIELD && !ours(nr)))
+		return 0;
+	th = thread_find((uint32_t)bpf_get_current_pid_tgid());
+	if (!th)
+		return 0;
+	if (nr == NR_SCHED_YIELD) {
+		th->yields++;
+		return 0;
+	}
+	th->op.kind = OP_NONE;
+	call_enter(th, regs, nr);
 	return 0;
 }
 
@@ -294,12 +328,11 @@ int BPF_PROG(io_sys_exit, struct pt_regs *regs, long ret)
 	uint64_t now;
 	uint32_t kind;
 
-	if (detached)
+	if (detached || (seeded && !ours(CALL_NR(regs))))
 		return 0;
 	th = thread_current();
 	if (!th)
 		return 0;
-	th->fault_ns = 0;
 	kind = th->op.kind;
 	if (kind == OP_NONE)
 		return 0;

@@ -140,14 +140,12 @@ struct sock {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9;
+	unsigned long di, si, dx, r10, r8, r9, orig_ax;
 } KERNEL_TYPE;
 #elif defined(__TARGET_ARCH_arm64)
-struct user_pt_regs {
-	unsigned long long regs[31];
-} KERNEL_TYPE;
 struct pt_regs {
 	unsigned long long regs[31];
+	int syscallno;
 } KERNEL_TYPE;
 #endif
 

@@ -54,6 +54,15 @@ static __noinline int slots_flush(struct thread *th)
 	return 0;
 }
 
+/* The thread ends, or the run does. */
+static __always_inline void thread_sum(struct thread *th)
+{
+	slots_flush(th);
+	count_by(KERNEL_FAULT_ENDS, th->fault_ends);
+	count_by(KERNEL_FAULTS_UNTIMED, th->fault_untimed);
+	th->fault_ends = th->fault_untimed = 0;
+}
+
 /* The slot of (file, mode), emptied if another's or too old. */
 static __always_inline struct io_slot *io_slot_of(struct thread *th, uint64_t dev, uint64_t ino,
 						  uint32_t mode, uint64_t start_ns)

@@ -67,6 +67,7 @@ struct thread {
 	uint64_t fault_ns, fault_address, fault_fill, fault_dev, fault_ino;
 	uint64_t window_ns;
 	uint32_t evictions, fault_victim;
+	uint32_t fault_ends, fault_untimed; /* of this thread; added to the counters at its end */
 	/* reads */
 	uint32_t io_victim, open_slots;
 	uint64_t oldest_ns; /* begin of the oldest slot in use; 0 none */
@@ -99,12 +100,17 @@ uint32_t detached; /* the run is over */
 
 static const struct thread blank;
 
-static __always_inline void count(uint32_t which)
+static __always_inline void count_by(uint32_t which, uint32_t by)
 {
 	uint64_t *n = bpf_map_lookup_elem(&counters, &which);
 
 	if (n)
-		(*n)++;
+		*n += by;
+}
+
+static __always_inline void count(uint32_t which)
+{
+	count_by(which, 1);
 }
 
 /* Hand a record over. `urgent` ones wake coldprof at once, the rest when the ring fills. */

@@ -90,7 +90,7 @@ int BPF_PROG(tree_exit, struct task_struct *task)
 	th = thread_find(key);
 	if (!th)
 		return 0;
-	slots_flush(th);
+	thread_sum(th);
 	head_fill(&r, KERNEL_EXIT, th, bpf_ktime_get_ns());
 	if (th->bin_ns < r.at_ns) {
 		struct kernel_times t;

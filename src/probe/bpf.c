@@ -471,10 +471,22 @@ static uint64_t counter(struct probe *p, uint32_t which)
 	return sum;
 }
 
-static void report(struct probe *p)
+/* Faults as the events themselves counted them. */
+static uint64_t event_count(struct probe *p)
 {
-	uint64_t seen = 0, ends = counter(p, KERNEL_FAULT_ENDS), n;
+	uint64_t sum = 0, n;
 	int i;
+
+	for (i = 1; i < FAULT_EVENTS; i++)
+		if (p->bpf->fault_fds[i] >= 0 &&
+		    read(p->bpf->fault_fds[i], &n, sizeof(n)) == sizeof(n))
+			sum += n;
+	return sum;
+}
+
+static void report(struct probe *p, uint64_t faults)
+{
+	uint64_t ends = counter(p, KERNEL_FAULT_ENDS), n;
 
 	if ((n = counter(p, KERNEL_LOST_RECORDS)))
 		trace_note(p->trace, "bpf", "loss", n, "records that found a full ring");
@@ -482,12 +494,9 @@ static void report(struct probe *p)
 		trace_note(p->trace, "bpf", "loss", n, "threads that found a full table");
 	if ((n = counter(p, KERNEL_FAULTS_UNTIMED)))
 		trace_note(p->trace, "bpf", "info", n, "page faults whose start was not seen");
-	for (i = 1; i < FAULT_EVENTS; i++)
-		if (p->bpf->fault_fds[i] >= 0 &&
-		    read(p->bpf->fault_fds[i], &n, sizeof(n)) == sizeof(n))
-			seen += n;
-	if (seen > ends)
-		trace_note(p->trace, "bpf", "loss", seen - ends, "page faults that no program saw");
+	if (faults > ends)
+		trace_note(p->trace, "bpf", "loss", faults - ends,
+			   "page faults that no program saw");
 	trace_note(p->trace, "bpf", "info", p->bpf->records, "records from the kernel");
 	trace_note(p->trace, "bpf", "info", p->bpf->bytes, "bytes of records from the kernel");
 }
@@ -496,11 +505,12 @@ void bpf_finish(struct probe *p)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int rc = -ENOENT, i;
+	uint64_t faults;
 
 	if (!p->bpf)
 		return;
 	p->bpf->skel->bss->detached = 1;
-	report(p);
+	faults = event_count(p);
 	for (i = 0; i < FAULT_EVENTS; i++)
 		if (p->bpf->fault_fds[i] >= 0)
 			close(p->bpf->fault_fds[i]);
@@ -512,6 +522,7 @@ void bpf_finish(struct probe *p)
 		trace_note(p->trace, "bpf", "warning", UNKNOWN,
 			   "the last pieces of living threads are missing: %s", strerror(errno));
 	ring_buffer__consume(p->bpf->ring);
+	report(p, faults);
 }
 
 void bpf_close(struct probe *p)

@@ -142,7 +142,6 @@ struct kernel_log {
 enum kernel_counter {
 	KERNEL_LOST_RECORDS, /* the ring was full */
 	KERNEL_LOST_THREADS, /* the table of threads was full */
-	KERNEL_FAULT_STARTS,
 	KERNEL_FAULT_ENDS,
 	KERNEL_FAULTS_UNTIMED, /* an end without its start */
 	KERNEL_COUNTERS,
