@@ -120,10 +120,11 @@ done
 is "killed at 20 moments: the records are whole" $whole 20
 
 # Room that runs out is counted; the guest does not notice.
-dump_options="-s 24 -p 8"
-same "a memory of 24 KiB" "$stunts" threads 200 "$file"
-ok "a memory of 24 KiB: the loss is counted" [ "$(lost)" -gt 0 ]
-ok "a memory of 24 KiB: no more than that is used" grep -q 'chunks=[12]/2' "$tmp/dump"
+dump_options="-s 264 -p 500"
+same "room for one chunk" "$stunts" forks 200 "$file"
+ok "room for one chunk: the loss is counted" [ "$(lost)" -gt 0 ]
+ok "room for one chunk: no more than that is used" grep -q 'chunks=1/1 ' "$tmp/dump"
+dump_options="-p 8"
 same "8 entries for 101 processes" "$stunts" forks 1000 "$file"
 ok "8 entries: those that found none are counted" [ "$(grep '^loss' "$tmp/dump" | fields processes)" -ge 93 ]
 dump_options=

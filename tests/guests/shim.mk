@@ -28,7 +28,7 @@ tests_guests_next_main_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 tests_guests_next_main_LDFLAGS = -no-install -Wl,--no-as-needed
 tests_guests_next_main_LDADD = %D%/libnext1.la %D%/libnext2.la %D%/libnext3.la -ldl
 
-SHIM_TESTS = %D%/shim-guests.sh %D%/shim-reach.sh %D%/shim-symbols.sh %D%/shim-variants.sh
+SHIM_TESTS = %D%/shim-cuda.sh %D%/shim-guests.sh %D%/shim-reach.sh %D%/shim-symbols.sh %D%/shim-variants.sh
 TESTS += $(SHIM_TESTS)
 EXTRA_DIST += $(SHIM_TESTS) %D%/shim.sh
 
@@ -37,3 +37,14 @@ tests_guests_stunts_SOURCES = %D%/stunts.c
 tests_guests_stunts_CFLAGS = -std=gnu17 $(WARN_CFLAGS) -O1
 tests_guests_stunts_LDFLAGS =
 tests_guests_stunts_LDADD = -lpthread
+
+# The same guest, linked with the driver (bound by the dynamic linker) and not.
+check_PROGRAMS += %D%/cuda-guest %D%/cuda-guest-elf
+tests_guests_cuda_guest_SOURCES = %D%/cuda-guest.c
+tests_guests_cuda_guest_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+tests_guests_cuda_guest_LDFLAGS =
+tests_guests_cuda_guest_LDADD = -ldl
+tests_guests_cuda_guest_elf_SOURCES = %D%/cuda-guest.c
+tests_guests_cuda_guest_elf_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+tests_guests_cuda_guest_elf_LDFLAGS = -no-install -Wl,--no-as-needed
+tests_guests_cuda_guest_elf_LDADD = tests/fakecuda/libcuda.la -ldl
