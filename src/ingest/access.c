@@ -184,14 +184,23 @@ static bool map_touched(const struct use *u, uint64_t *mapped, bool *told, range
 	return any;
 }
 
-static uint64_t mapped_by(const struct access *a, bool forward, uint64_t gap, ranges *r)
+/* The touched page's end, and no more than the file has. */
+static uint64_t end_in_file(const struct access *a, uint64_t size)
+{
+	uint64_t end = a->max_offset + PAGE_BYTES;
+
+	return size && end > size && a->min_offset < size ? size : end;
+}
+
+static uint64_t mapped_by(const struct access *a, bool forward, uint64_t size, uint64_t gap,
+			  ranges *r)
 {
 	if (a->bytes != UNKNOWN)
 		return a->bytes;
 	if (!a->ops)
 		return 0;
 	if (forward && a->min_offset != UNKNOWN && a->max_offset != UNKNOWN)
-		return cover(r, a->min_offset, a->max_offset + PAGE_BYTES, gap);
+		return cover(r, a->min_offset, end_in_file(a, size), gap);
 	return gap == WALK_GAP_BYTES ? guess_bytes(a) : 0;
 }
 
@@ -207,7 +216,7 @@ static void map_bytes(const struct use *u, uint64_t *mapped)
 		if (!is_fault(u->v[i]))
 			continue;
 		if (!told[i])
-			mapped[i] += mapped_by(u->v[i], forward,
+			mapped[i] += mapped_by(u->v[i], forward, size,
 					       touched ? FAULT_AROUND_BYTES : WALK_GAP_BYTES, &r);
 		/* The tail behind the last fault came with it. */
 		if (!touched && forward && r.n && r.v[r.n - 1].to < size &&

@@ -63,15 +63,31 @@ static enum kind kind_of_class(const struct call *c)
 	}
 }
 
+/* A wait that begins so soon after the first launch of a function or graph waits for that: it is warm-up. */
+#define WAIT_FOR_LAUNCH_NS UINT64_C(1000000)
+
+static bool waits_for_first_launch(const struct ingest *in, const struct call *c)
+{
+	const struct call *before = c > in->calls.v ? c - 1 : NULL;
+
+	while (before && before > in->calls.v && before->cls == WIRE_CLASS_SYNC &&
+	       before->tid == c->tid)
+		before--;
+	return before && before->process == c->process && before->tid == c->tid &&
+	       !before->result &&
+	       (before->cls == WIRE_CLASS_LAUNCH || before->cls == WIRE_CLASS_GRAPH_LAUNCH) &&
+	       c->start_ns < before->end_ns + WAIT_FOR_LAUNCH_NS;
+}
+
 static bool uses_device(enum kind kind)
 {
 	return kind != KIND_CU_INIT && kind != KIND_CONTEXT && kind != KIND_PEER &&
 	       kind != KIND_COMPILE && kind != KIND_SYNC;
 }
 
-static uint64_t bytes_of(const struct call *c, enum kind kind)
+static uint64_t bytes_of(const struct call *c)
 {
-	return kind == KIND_SYNC || c->cls == WIRE_CLASS_FREE ? 0 : c->bytes;
+	return c->cls == WIRE_CLASS_SYNC || c->cls == WIRE_CLASS_FREE ? 0 : c->bytes;
 }
 
 static struct graph *graph_at(struct trace *t, int32_t process, uint64_t id)
@@ -214,10 +230,12 @@ void cuda_derive(struct ingest *in)
 		note_graph(t, c, &caps);
 		if (kind == KIND_COUNT)
 			continue;
+		if (kind == KIND_SYNC && waits_for_first_launch(in, c))
+			kind = KIND_WARM_UP;
 		if (c->result && uses_device(kind))
 			kind = KIND_DEVICE_QUERY;
 		e = evidence_add(t, c->process, c->tid, kind, SOURCE_SHIM, c->start_ns, c->end_ns);
-		e->bytes = bytes_of(c, kind);
+		e->bytes = bytes_of(c);
 		e->what = c->symbol;
 	}
 	sort_copies(t);

@@ -55,14 +55,54 @@ int32_t files_add(struct ingest *in, uint64_t dev, uint64_t ino, const char *pat
 	return index;
 }
 
+/* What two entries of one file know, in the first. */
+static void take_over(struct file *to, const struct file *from)
+{
+	if (!to->path || (to->path[0] != '/' && from->path && from->path[0] == '/'))
+		to->path = from->path;
+	to->target = to->target ? to->target : from->target;
+	to->fs = to->fs ? to->fs : from->fs;
+	if (!to->size_bytes || to->size_bytes == UNKNOWN)
+		to->size_bytes = from->size_bytes;
+	if (to->resident_before_bytes == UNKNOWN)
+		to->resident_before_bytes = from->resident_before_bytes;
+	to->cls = to->cls ? to->cls : from->cls;
+}
+
+/* Each file of the probes once: launch names weights before the start, a probe meets them again. */
 void files_index(struct ingest *in)
 {
-	for (size_t i = 0; i < in->t->files.n; i++) {
-		const struct file *f = &in->t->files.v[i];
+	struct trace *t = in->t;
+	int32_t *now = xcalloc(t->files.n, sizeof(*now));
+	size_t n = 0;
 
-		if (f->ino && files_find(in, f->dev, f->ino) == NO_INDEX)
-			remember(&in->by_inode, f->dev, f->ino, (int32_t)i);
+	for (size_t i = 0; i < t->files.n; i++) {
+		struct file f = t->files.v[i];
+		int32_t known = f.ino ? files_find(in, f.dev, f.ino) : NO_INDEX;
+
+		if (f.size_bytes == UNKNOWN)
+			f.size_bytes = 0;
+		if (known != NO_INDEX) {
+			take_over(&t->files.v[known], &f);
+			now[i] = known;
+			continue;
+		}
+		now[i] = (int32_t)n;
+		t->files.v[n++] = f;
+		if (f.ino)
+			remember(&in->by_inode, f.dev, f.ino, now[i]);
 	}
+	vec_for_each (a, &t->accesses)
+		if (a->file >= 0 && (size_t)a->file < t->files.n)
+			a->file = now[a->file];
+	vec_for_each (e, &t->evidence)
+		if (e->file >= 0 && (size_t)e->file < t->files.n)
+			e->file = now[e->file];
+	vec_for_each (io, &t->io)
+		if (io->file >= 0 && (size_t)io->file < t->files.n)
+			io->file = now[io->file];
+	t->files.n = n;
+	free(now);
 }
 
 static void forget(struct file_ref **set)
