@@ -4,6 +4,7 @@
 -- column severity text: info, warning, loss
 -- column count count: how often; empty where there is nothing to count
 -- column text text: what happened, and what is missing for it
+-- caveat: No row means that nothing was noticed, not that nothing was lost.
 SELECT source, severity, count, text FROM (
 	SELECT 0 AS part, x.id, s.text AS source, v.text AS severity, x.count, t.text
 	FROM diagnostic x LEFT JOIN string s ON s.id = x.source LEFT JOIN string v ON v.id = x.severity

@@ -13,18 +13,22 @@
 #include "model/model.h"
 #include "render/lines.h"
 
-#define BAR_WIDTH     12
+#define BAR_WIDTH     10
 #define N_CAUSES      3
 #define N_REMARKS     8
 #define SHORT_RATE_NS UINT64_C(10000000) /* no GB/s is told of less time */
 
 enum { CELL_ITEM, CELL_SECONDS, CELL_SHARE, CELL_BAR, CELL_WORK, CELL_BYTES, CELL_MARK };
 
-/* 80 columns with one blank between. */
-static const struct line_column columns[] = {
-	{"item", 25, false}, {"seconds", 9, true}, {"share", 6, true}, {"", BAR_WIDTH, false},
-	{"work s", 8, true}, {"bytes", 10, true},  {"ev", 3, false},
-};
+/* 80 columns with one blank between; a wider terminal gives the names more room. */
+#define COLUMNS(item_width)                                                                        \
+	{                                                                                          \
+		{"item", item_width, false}, {"seconds", 8, true}, {"share", 6, true},             \
+			{"", BAR_WIDTH, false}, {"work s", 8, true}, {"bytes", 10, true},          \
+			{"ev", 3, false},                                                          \
+	}
+#define ITEM_WIDTH     29
+#define ITEM_WIDTH_MAX 60
 
 /* What one item's rows have together. */
 struct sum {
@@ -61,15 +65,23 @@ static struct sum sum_of(const struct shown *s, int item)
 	return sum;
 }
 
+/* At most 8 columns up to four months. */
+static void add_seconds(struct str *b, uint64_t ns)
+{
+	double s = (double)ns / 1e9;
+
+	str_addf(b, "%.*f", s < 9999.9995 ? 3 : s < 999999.95 ? 1 : 0, s);
+}
+
 static void add_times(struct line *l, uint64_t wall_ns, uint64_t work_ns, uint64_t whole_ns,
 		      bool utf8)
 {
-	str_addf(&l->cells[CELL_SECONDS], "%.3f", (double)wall_ns / 1e9);
+	add_seconds(&l->cells[CELL_SECONDS], wall_ns);
 	if (whole_ns)
 		str_addf(&l->cells[CELL_SHARE], "%.1f%%", 100 * (double)wall_ns / (double)whole_ns);
 	text_bar(&l->cells[CELL_BAR], wall_ns, whole_ns, BAR_WIDTH, utf8);
 	if (work_ns != UNKNOWN)
-		str_addf(&l->cells[CELL_WORK], "%.3f", (double)work_ns / 1e9);
+		add_seconds(&l->cells[CELL_WORK], work_ns);
 }
 
 static void add_item(struct lines *out, const struct shown *s, int item, uint64_t whole_ns,
@@ -272,6 +284,10 @@ static void print_remarks(FILE *out, const struct look *look, const struct shown
 
 int show_ledger(FILE *out, const struct look *look, const struct shown *s)
 {
+	size_t spare = look->width > 80 ? (size_t)look->width - 80 : 0;
+	size_t item_width =
+		ITEM_WIDTH + spare < ITEM_WIDTH_MAX ? ITEM_WIDTH + spare : ITEM_WIDTH_MAX;
+	const struct line_column columns[] = COLUMNS(item_width);
 	struct lines lines = {columns, sizeof(columns) / sizeof(columns[0]), {0}};
 	uint64_t whole_ns = s->end_ns - s->trace->run.start_ns, sum_ns = 0;
 	struct line *l;
@@ -296,7 +312,7 @@ int show_ledger(FILE *out, const struct look *look, const struct shown *s)
 	}
 	l = lines_add(&lines, LINE_BOLD);
 	str_add(&l->cells[CELL_ITEM], "total");
-	str_addf(&l->cells[CELL_SECONDS], "%.3f", (double)sum_ns / 1e9);
+	add_seconds(&l->cells[CELL_SECONDS], sum_ns);
 	if (whole_ns)
 		str_addf(&l->cells[CELL_SHARE], "%.1f%%", 100 * (double)sum_ns / (double)whole_ns);
 	r = lines_print(out, &lines, look);

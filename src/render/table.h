@@ -88,8 +88,7 @@ void cell_json(struct str *b, const struct cell *c);
 void text_clean(struct str *b, const char *s, bool utf8);
 /* Columns that clean text takes. */
 size_t text_width(const char *s, bool utf8);
-/* Clean `s` cut to `width` columns with an ellipsis in the middle, so that the ends of paths stay.
- */
+/* Clean `s` cut to `width` columns with an ellipsis: at its end, or in the middle of a path, whose end tells most. */
 void text_shorten(struct str *b, const char *s, size_t width, bool utf8);
 /* "1.234 s", "12.3 ms"; "541.1 MB" (powers of 1000); "1.06 GB/s". */
 void text_ns(struct str *b, uint64_t ns);

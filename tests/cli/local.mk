@@ -7,3 +7,6 @@ check_PROGRAMS += tests/cli/make_db
 tests_cli_make_db_SOURCES = %D%/make_db.c tests/unit/traces.h
 tests_cli_make_db_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_cli_make_db_LDADD = $(ROOM_LIBS)
+
+TESTS += %D%/reports.sh
+EXTRA_DIST += %D%/reports.sh %D%/same_rows.py
