@@ -43,9 +43,17 @@ static int errno_of(int rc)
 int store_error(struct store *s, struct err *err, const char *doing)
 {
 	int rc = sqlite3_extended_errcode(s->db);
-	int errnum = errno_of(rc);
+	int errnum = errno_of(rc), system = sqlite3_system_errno(s->db);
 
-	err_set(err, errnum, "cannot %s database '%s': %s", doing, s->path, sqlite3_errmsg(s->db));
+	/* "disk I/O error" alone helps no one. */
+	if (errnum == EIO && system) {
+		errnum = system;
+		err_sys(err, errnum, "cannot %s database '%s'", doing, s->path);
+	} else {
+		err_set(err, errnum, "cannot %s database '%s': %s", doing, s->path,
+			sqlite3_errmsg(s->db));
+	}
+
 	switch (errnum) {
 	case ENOSPC:
 		err_hint(err, "make room on its file system, or give another file with --db");

@@ -10,3 +10,10 @@ tests_cli_make_db_LDADD = $(ROOM_LIBS)
 
 TESTS += %D%/reports.sh
 EXTRA_DIST += %D%/reports.sh %D%/same_rows.py
+
+check_PROGRAMS += tests/cli/integrity
+tests_cli_integrity_SOURCES = %D%/integrity.c
+tests_cli_integrity_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+tests_cli_integrity_LDADD = $(SQLITE_LIBS)
+TESTS += %D%/disk_full.sh
+EXTRA_DIST += %D%/disk_full.sh

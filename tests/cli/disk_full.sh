@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# A full disk at any moment of writing: an error in words, and a sound file behind it.
+. "$top_srcdir/tests/tap.sh"
+coldprof=$top_builddir/coldprof
+make_db=$top_builddir/tests/cli/make_db
+if [ -z "$COLDPROF_IN_NAMESPACE" ]; then
+	unshare -m true 2>/dev/null || skip_all "no right to mount a small file system (unshare -m)"
+	COLDPROF_IN_NAMESPACE=1
+	export COLDPROF_IN_NAMESPACE
+	tap_cleanup
+	exec unshare -m "${SHELL:-/bin/sh}" "$0"
+fi
+mkdir "$tmp/small"
+full=0
+for size in 16 32 64 96 128 192 256 320 384 448 512 576 640 704 768 1024; do
+	mount -t tmpfs -o size=${size}k none "$tmp/small" || bail "cannot mount a tmpfs"
+	db=$tmp/small/runs.db
+	if "$make_db" "$db" 2>"$tmp/err"; then
+		echo "$size: fits" >>"$tmp/how"
+	else
+		full=$((full + 1))
+		grep -Eq "full|No space" "$tmp/err" || echo "$size: said '$(cat "$tmp/err")'"
+	fi
+	mount -o remount,size=16m "$tmp/small"
+	"$coldprof" list --db "$db" >"$tmp/out" 2>"$tmp/err" || grep -q "is empty\|No such file" "$tmp/err" ||
+		echo "$size: then '$(cat "$tmp/err")'"
+	if [ -s "$db" ]; then
+		[ "$("$top_builddir/tests/cli/integrity" "$db")" = ok ] || echo "$size: not sound"
+	fi
+	"$make_db" "$db" 2>"$tmp/err" || echo "$size: with room again '$(cat "$tmp/err")'"
+	[ -e "$db-wal" ] && echo "$size: a log is left"
+	umount "$tmp/small"
+done >"$tmp/bad"
+is "a clear error, a sound file, and it goes on once there is room" "$(cat "$tmp/bad")" ""
+ok "the disk was full at several moments ($full of 16)" test "$full" -ge 4
+ok "and it was not at others" test -s "$tmp/how"
+done_testing
