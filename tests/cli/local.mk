@@ -17,3 +17,6 @@ tests_cli_integrity_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_cli_integrity_LDADD = $(SQLITE_LIBS)
 TESTS += %D%/disk_full.sh
 EXTRA_DIST += %D%/disk_full.sh
+
+TESTS += %D%/schema_man.sh
+EXTRA_DIST += %D%/schema_man.sh
