@@ -17,7 +17,7 @@ struct cast {
 
 static int32_t parent_of(const struct world *w, int32_t p)
 {
-	return w->t->processes.v[p].parent;
+	return w->parent[p];
 }
 
 static void find_depths(const struct world *w, struct cast *c)
@@ -31,7 +31,7 @@ static void find_depths(const struct world *w, struct cast *c)
 		int32_t q = (int32_t)p, d;
 		size_t len = 0;
 
-		for (; q >= 0 && c->depth[q] < 0 && len < n; q = parent_of(w, q))
+		for (; q >= 0 && c->depth[q] < 0; q = parent_of(w, q))
 			path[len++] = q;
 		d = q >= 0 ? c->depth[q] + 1 : 0;
 		while (len--)
@@ -171,9 +171,11 @@ static void take_compilers(struct world *w, struct cast *c)
 	bool *told = xcalloc(w->t->processes.n, sizeof(*told));
 
 	vec_for_each (e, &w->t->evidence) {
+		uint64_t a = e->start_ns, b = e->end_ns;
 		int32_t owner;
 
-		if (e->kind != KIND_COMPILER || w->t->processes.v[e->process].role != ROLE_COMPILER)
+		if (e->kind != KIND_COMPILER ||
+		    w->t->processes.v[e->process].role != ROLE_COMPILER || !world_clip(w, &a, &b))
 			continue;
 		told[e->process] = true;
 		owner = compiler_owner(w, c, e->process);

@@ -57,9 +57,9 @@ static void seat(struct driving *d, size_t actor)
  * below. */
 static void count_below(struct driving *d, size_t actor, bool on)
 {
-	int32_t p = d->w->t->processes.v[d->w->actors.v[actor].process].parent;
+	int32_t p = d->w->parent[d->w->actors.v[actor].process];
 
-	for (; p >= 0; p = d->w->t->processes.v[p].parent) {
+	for (; p >= 0; p = d->w->parent[p]) {
 		int32_t a = d->w->actor[p];
 
 		d->w->steps++;
@@ -195,7 +195,7 @@ static void add_ancestors(struct driving *d, int32_t next, uint64_t a, uint64_t 
 		uint64_t to = b;
 		int32_t found = NO_INDEX;
 
-		for (int32_t p = all[next].parent; p >= 0; p = all[p].parent) {
+		for (int32_t p = d->w->parent[next]; p >= 0; p = d->w->parent[p]) {
 			d->w->steps++;
 			if (all[p].start_ns > a && all[p].start_ns < to)
 				to = all[p].start_ns;
@@ -370,7 +370,7 @@ static void add_end(struct driving *d, uint64_t a, uint64_t b)
 		const struct actor *x = &d->w->actors.v[last];
 
 		s.process = x->process;
-		s.sub = trace_strf(d->w->t, "%s → end", last_item(d, x, a));
+		s.sub = trace_strf(d->w->t, "%s → end", last_item(d, x, d->w->e));
 		thread = world_thread(d->w, x->process, d->w->t->processes.v[x->process].pid);
 	}
 	add(d, s, thread);

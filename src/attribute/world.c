@@ -45,6 +45,36 @@ bool world_clip(const struct world *w, uint64_t *a, uint64_t *b)
 	return true;
 }
 
+/* A damaged trace may name a parent that is not there, or go in a circle: such a process is an
+ * orphan. */
+static void find_parents(struct world *w)
+{
+	size_t n = w->t->processes.n;
+	uint32_t *seen = xcalloc(n, sizeof(*seen));
+
+	w->parent = xcalloc(n, sizeof(*w->parent));
+	for (size_t p = 0; p < n; p++) {
+		int32_t up = w->t->processes.v[p].parent;
+
+		w->parent[p] = up >= 0 && (size_t)up < n ? up : NO_INDEX;
+	}
+	for (size_t p = 0; p < n; p++) {
+		int32_t q = (int32_t)p;
+
+		while (!seen[q]) {
+			seen[q] = (uint32_t)p + 1;
+			if (w->parent[q] < 0)
+				break;
+			if (seen[w->parent[q]] == p + 1) {
+				w->parent[q] = NO_INDEX;
+				break;
+			}
+			q = w->parent[q];
+		}
+	}
+	free(seen);
+}
+
 /* A process below a compiler is part of it. */
 static void find_helpers(struct world *w)
 {
@@ -58,7 +88,7 @@ static void find_helpers(struct world *w)
 		size_t len = 0;
 		bool helper = false;
 
-		for (; q >= 0 && !known[q] && len < n; q = w->t->processes.v[q].parent)
+		for (; q >= 0 && !known[q]; q = w->parent[q])
 			path[len++] = q;
 		helper = q >= 0 && w->helper[q];
 		while (len--) {
@@ -258,7 +288,7 @@ void world_take_children(struct world *w)
 
 	w->child0 = xcalloc(n + 1, sizeof(*w->child0));
 	for (size_t p = 0; p < n; p++) {
-		int32_t parent = w->t->processes.v[p].parent;
+		int32_t parent = w->parent[p];
 		struct key k = {(uint64_t)parent, 0, (uint32_t)p};
 
 		if (parent >= 0)
@@ -287,6 +317,7 @@ void world_open(struct world *w, struct trace *t, uint64_t end_ns)
 	w->t = t;
 	w->s = t->run.start_ns;
 	w->e = end_ns;
+	find_parents(w);
 	find_helpers(w);
 	world_take_threads(w);
 	world_take_evidence(w);
@@ -299,6 +330,7 @@ void world_close(struct world *w)
 {
 	vec_for_each (a, &w->actors)
 		vec_free(&a->extra);
+	free(w->parent);
 	free(w->helper);
 	free(w->actor);
 	free(w->thread0);

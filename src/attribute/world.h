@@ -65,8 +65,9 @@ struct world {
 	struct trace *t;
 	uint64_t s, e;
 	uint64_t steps;
-	bool *helper;		    /* compiler, version probe, or below one */
-	int32_t *actor;		    /* of each process the index in actors, -1 */
+	int32_t *parent; /* of each process; NO_INDEX where the trace names none, or a circle */
+	bool *helper;	 /* compiler, version probe, or below one */
+	int32_t *actor;	 /* of each process the index in actors, -1 */
 	VEC(struct thread) threads; /* by process, tid */
 	size_t *thread0;	    /* of each process the first in threads; one more at the end */
 	piece_list pieces, syncs;

@@ -29,6 +29,8 @@ typedef VEC(struct piece) piece_list;
 typedef VEC(struct wait) wait_list;
 typedef VEC(uint64_t) time_list;
 
+struct facts;
+
 struct world {
 	struct trace *t;
 	uint64_t s, e;
@@ -36,6 +38,7 @@ struct world {
 	wait_list runs; /* per thread, states merged and smoothed */
 	piece_list syncs;
 	bool *relevant, *helper;
+	struct facts *facts; /* of each process; they do not change with time */
 };
 
 static const struct process *proc(const struct world *w, int p)
@@ -214,10 +217,11 @@ static void take_compilers(struct world *w)
 
 			if (e->process != p || e->kind != KIND_COMPILER)
 				continue;
-			own = true;
 			y.a = e->start_ns, y.b = e->end_ns;
-			if (clip(w, &y.a, &y.b))
-				vec_push(&w->pieces, y);
+			if (!clip(w, &y.a, &y.b))
+				continue;
+			own = true;
+			vec_push(&w->pieces, y);
 		}
 		if (!own && clip(w, &x.a, &x.b))
 			vec_push(&w->pieces, x);
@@ -633,7 +637,7 @@ static void in_gap(const struct world *w, int p, uint64_t t, const struct facts 
 
 static struct state state_at(const struct world *w, int p, uint64_t t)
 {
-	struct facts f = facts_of(w, p);
+	const struct facts f = w->facts[p];
 	struct state r = {.item = -1};
 	const struct piece *g = thread_before(w, p, t, any_evidence), *s;
 	int kind = KIND_COUNT, want, gtid = g ? g->tid : proc(w, p)->pid;
@@ -719,7 +723,7 @@ static bool drives_before(const struct world *w, int p, const struct state *x, i
 
 static bool candidate(const struct world *w, int p, uint64_t t)
 {
-	struct facts f = facts_of(w, p);
+	const struct facts f = w->facts[p];
 
 	return w->relevant[p] && f.start <= t && t < f.done;
 }
@@ -786,13 +790,13 @@ static struct segment no_candidate(const struct world *w, uint64_t t)
 	uint64_t done = 0;
 
 	for (int p = 0; p < (int)w->t->processes.n; p++) {
-		struct facts f = facts_of(w, p);
+		const struct facts f = w->facts[p];
 
 		if (!w->relevant[p] || f.start >= f.done)
 			continue;
 		if (f.start > t &&
-		    (next < 0 || f.start < facts_of(w, next).start ||
-		     (f.start == facts_of(w, next).start && proc(w, p)->pid < proc(w, next)->pid)))
+		    (next < 0 || f.start < w->facts[next].start ||
+		     (f.start == w->facts[next].start && proc(w, p)->pid < proc(w, next)->pid)))
 			next = p;
 		if (best < 0 || f.done > done ||
 		    (f.done == done && proc(w, p)->start_ns < proc(w, best)->start_ns) ||
@@ -818,7 +822,7 @@ static struct segment no_candidate(const struct world *w, uint64_t t)
 		return r;
 	}
 	if (best >= 0)
-		last = before(w, best, t, neighbour);
+		last = before(w, best, w->e, neighbour);
 	r.item = ITEM_OTHER, r.process = best;
 	r.sub = trace_strf(w->t, "%s → end", last ? words[last->item] : "start");
 	return r;
@@ -874,6 +878,9 @@ static void open_world(struct world *w, struct trace *t, uint64_t end_ns)
 	take_spans(w);
 	take_compilers(w);
 	take_times(w);
+	w->facts = xcalloc(n, sizeof(*w->facts));
+	for (size_t p = 0; p < n; p++)
+		w->facts[p] = facts_of(w, (int)p);
 }
 
 static void close_world(struct world *w)
@@ -883,6 +890,7 @@ static void close_world(struct world *w)
 	vec_free(&w->syncs);
 	free(w->relevant);
 	free(w->helper);
+	free(w->facts);
 }
 
 static void all_times(const struct world *w, time_list *cuts)
@@ -908,7 +916,7 @@ static void all_times(const struct world *w, time_list *cuts)
 		vec_push(cuts, x->end_ns);
 	}
 	for (size_t p = 0; p < w->t->processes.n; p++) {
-		struct facts f = facts_of(w, (int)p);
+		const struct facts f = w->facts[p];
 
 		vec_push(cuts, proc(w, (int)p)->start_ns);
 		vec_push(cuts, proc(w, (int)p)->end_ns);

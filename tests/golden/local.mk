@@ -12,6 +12,13 @@ check_PROGRAMS += %D%/test_golden
 %C%_test_golden_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
 %C%_test_golden_LDADD = libcoldprof.a
 TESTS += %D%/test_golden
+
+check_PROGRAMS += %D%/test_properties
+%C%_test_properties_SOURCES = %D%/test_properties.c %D%/brute.c %D%/brute.h
+%C%_test_properties_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
+%C%_test_properties_LDADD = libcoldprof.a
+TESTS += %D%/test_properties
+
 EXTRA_DIST += %D%/attribution/README
 EXTRA_DIST += %D%/attribution/01-one-process.txt
 EXTRA_DIST += %D%/attribution/02-nesting.txt
