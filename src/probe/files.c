@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/io.h"
 #include "base/str.h"
 #include "model/model.h"
 
@@ -51,18 +54,51 @@ void files_free(struct probe *p)
 	}
 }
 
-void files_unnamed(struct probe *p)
+/* The size now, where the name still leads to the same file. */
+static void measure(struct file *f)
+{
+	struct stat st;
+
+	if (f->size_bytes == UNKNOWN && stat(f->path, &st) == 0 && st.st_ino == f->ino)
+		f->size_bytes = (uint64_t)st.st_size;
+}
+
+/* The file-system type of each device that is mounted here. */
+static void name_file_systems(struct probe *p)
+{
+	char *text, *line, *save = NULL;
+
+	if (io_read_file("/proc/self/mountinfo", 16 << 20, &text) < 0)
+		return;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *dash = strstr(line, " - "), fs[64];
+		unsigned maj, min;
+
+		if (!dash || sscanf(line, "%*d %*d %u:%u", &maj, &min) != 2 ||
+		    sscanf(dash, " - %63s", fs) != 1)
+			continue;
+		vec_for_each (f, &p->trace->files)
+			if (!f->fs && f->dev == ((uint64_t)maj << 20 | min))
+				f->fs = trace_str(p->trace, fs);
+	}
+	free(text);
+}
+
+void files_end(struct probe *p)
 {
 	uint64_t n = 0;
 
 	vec_for_each (f, &p->trace->files) {
-		if (f->path)
+		if (f->path) {
+			measure(f);
 			continue;
+		}
 		f->path = trace_strf(
 			p->trace, "[%llu:%llu inode %llu]", (unsigned long long)(f->dev >> 20),
 			(unsigned long long)(f->dev & 0xfffff), (unsigned long long)f->ino);
 		n++;
 	}
+	name_file_systems(p);
 	if (n)
 		trace_note(p->trace, "probe", "info", n, "files whose path was never seen");
 }

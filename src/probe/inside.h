@@ -142,8 +142,8 @@ void tree_mapped(struct probe *p, int32_t pid, const char *path);
 
 /* files.c: the file's index; `path` (may be NULL) is taken when none was known. */
 int32_t files_get(struct probe *p, uint64_t dev, uint64_t ino, const char *path);
-/* Give what never got a path a name that says so. */
-void files_unnamed(struct probe *p);
+/* The run is over: sizes, file systems, and a name that says so for what never got a path. */
+void files_end(struct probe *p);
 void files_free(struct probe *p);
 
 /* maps.c: `file` NO_INDEX is an anonymous mapping. */

@@ -246,7 +246,7 @@ void probe_stop(struct probe *p)
 	bpf_finish(p);
 	take(p, true);
 	log_end(p);
-	files_unnamed(p);
+	files_end(p);
 	perf_report(p);
 	perf_close(p);
 	p->stopped = true;

@@ -79,6 +79,7 @@ static void test_tree(int tier)
 {
 	struct tree_truth *truth = shared(sizeof(*truth));
 	struct observed o;
+	char *program = realpath("/bin/sh", NULL);
 	int good = 0, timed = 0, named = 0, execs = 0, shown = 0, commands = 0;
 
 	observe(&o, &(struct probe_options){.max_tier = tier}, tree_guest, truth);
@@ -109,7 +110,7 @@ static void test_tree(int tier)
 		const struct process *p = find(&o.t, truth->execs[i]);
 
 		execs += p && p->exec_ns > p->start_ns && p->exec_ns < p->end_ns && p->exe &&
-			 strstr(p->exe, "sh");
+			 program && !strcmp(p->exe, program);
 	}
 	is_int(execs, EXECS, "each exec with its program");
 	is_int((int64_t)o.t.execs.n, EXECS, "as many execs as were made");
@@ -128,6 +129,7 @@ static void test_tree(int tier)
 	else
 		skip(1, "a status is there only when the zombie was still there");
 out:
+	free(program);
 	trace_done(&o.t);
 	munmap(truth, sizeof(*truth));
 }
@@ -362,9 +364,9 @@ static void test_times(int tier)
 
 	observe(&o, &(struct probe_options){.max_tier = tier}, times_guest, truth);
 	x = total(&o.t, truth->burner, &whole);
-	if (!ok(x.cpu_ns + 25 * NS_PER_MS > truth->cpu_ns &&
-			x.cpu_ns < truth->cpu_ns + 10 * NS_PER_MS,
-		"CPU of a thread that burns (tier %d)", tier))
+	/* The thread's own clock leaves out its creation and end. */
+	if (!ok(within(x.cpu_ns, truth->cpu_ns, 0.15), "CPU of a thread that burns (tier %d)",
+		tier))
 		diag("cpu %llu of %llu", (unsigned long long)x.cpu_ns,
 		     (unsigned long long)truth->cpu_ns);
 	ok(whole, "its records lie end to end and add up");
