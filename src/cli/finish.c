@@ -80,6 +80,9 @@ static int work(struct start *s)
 	}
 	if (have_ledger && !s->rec->quiet)
 		show_made(t, &ledger);
+	if (s->show_delta && !rc && s->rec->runs.n && !s->rec->quiet &&
+	    show_delta_made(s->rec->db, s->rec->runs.v[0], t->run.id, &err) < 0)
+		cli_error(&err);
 	return failed;
 }
 

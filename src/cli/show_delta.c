@@ -10,8 +10,11 @@
 #include "model/model.h"
 #include "render/lines.h"
 
-#define BAR_WIDTH 12
-#define SMALL_NS  UINT64_C(5000000) /* sub-lines that differ by less are not shown one by one */
+#define BAR_WIDTH     12
+#define SMALL_NS      UINT64_C(5000000) /* sub-lines that differ by less are not shown one by one */
+#define SMALL_BYTES   1000000		/* and files by fewer bytes */
+#define N_FILES_READ  1000
+#define N_FILES_SHOWN 3
 
 enum { CELL_ITEM, CELL_A, CELL_B, CELL_DIFFERENCE, CELL_SHARE, CELL_BAR };
 
@@ -152,6 +155,111 @@ static void print_warnings(FILE *out, const struct look *look, const struct show
 	snprintf(p, sizeof(p), "%d", x->tier);
 	snprintf(q, sizeof(q), "%d", y->tier);
 	warn_unlike(out, look, "measured at tier", p, q);
+}
+
+/* What one file cost in both runs; UNKNOWN where a run cannot tell. */
+struct file_pair {
+	const char *path;
+	uint64_t storage[2], wait[2];
+};
+
+typedef VEC(struct file_pair) file_list;
+
+static int column_of(const struct table *t, const char *name)
+{
+	for (size_t i = 0; i < t->columns.n; i++)
+		if (strcmp(t->columns.v[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+static uint64_t value_of(const struct table *t, size_t row, int column)
+{
+	const struct cell *c = table_cell(t, row, (size_t)column);
+
+	return c->kind == CELL_INT && c->i >= 0 ? (uint64_t)c->i : UNKNOWN;
+}
+
+/* Files of one run's report `files`, those that cost most first; a run reads thousands, few of them matter. */
+static void gather_files(file_list *files, const struct table *t, int which)
+{
+	int path = column_of(t, "path"), storage = column_of(t, "bytes_storage"),
+	    wait = column_of(t, "wait_ns");
+
+	if (path < 0 || storage < 0 || wait < 0)
+		return; /* a report of the user's own under this name */
+	for (size_t row = 0; row < table_rows(t) && row < N_FILES_READ; row++) {
+		const struct cell *c = table_cell(t, row, (size_t)path);
+		struct file_pair *f = NULL;
+
+		if (c->kind != CELL_STRING)
+			continue;
+		vec_for_each (x, files)
+			if (strcmp(x->path, c->s) == 0)
+				f = x;
+		if (!f) {
+			vec_push(files, ((struct file_pair){c->s, {0, 0}, {0, 0}}));
+			f = vec_last(files);
+		}
+		f->storage[which] = value_of(t, row, storage);
+		f->wait[which] = value_of(t, row, wait);
+	}
+}
+
+static uint64_t apart(const uint64_t v[2])
+{
+	if (v[0] == UNKNOWN || v[1] == UNKNOWN)
+		return 0;
+	return v[0] > v[1] ? v[0] - v[1] : v[1] - v[0];
+}
+
+static int by_cost(const void *x, const void *y)
+{
+	const struct file_pair *a = x, *b = y;
+	uint64_t p = apart(a->wait), q = apart(b->wait);
+
+	if (p == q) {
+		p = apart(a->storage);
+		q = apart(b->storage);
+	}
+	return p < q ? 1 : p > q ? -1 : 0;
+}
+
+static void print_file(FILE *out, const struct look *look, const struct file_pair *f, bool first)
+{
+	struct str b = {0};
+
+	str_addf(&b, "%s:", f->path);
+	if (apart(f->storage)) {
+		str_add(&b, " ");
+		text_bytes(&b, f->storage[0]);
+		str_add(&b, " from storage against ");
+		text_bytes(&b, f->storage[1]);
+	}
+	if (apart(f->wait)) {
+		str_add(&b, apart(f->storage) ? ", waited " : " waited ");
+		text_ns(&b, f->wait[0]);
+		str_add(&b, " against ");
+		text_ns(&b, f->wait[1]);
+	}
+	text_paragraph(out, first ? "files    " : "         ", str_get(&b), look);
+	str_free(&b);
+}
+
+/* Waits of several threads overlap: what is told of files is beside the sums, not part of them. */
+void show_delta_files(FILE *out, const struct look *look, const struct table *a,
+		      const struct table *b)
+{
+	file_list files = {0};
+
+	gather_files(&files, a, 0);
+	gather_files(&files, b, 1);
+	if (files.n)
+		qsort(files.v, files.n, sizeof(*files.v), by_cost);
+	for (size_t i = 0; i < files.n && i < N_FILES_SHOWN; i++)
+		if (apart(files.v[i].wait) >= SMALL_NS || apart(files.v[i].storage) >= SMALL_BYTES)
+			print_file(out, look, &files.v[i], i == 0);
+	vec_free(&files);
 }
 
 int show_delta(FILE *out, const struct look *look, const struct shown *a, const struct shown *b)

@@ -11,6 +11,7 @@ struct ledger_row;
 struct look;
 struct segment;
 struct store;
+struct table;
 struct trace;
 
 /* A ledger with what belongs to it; borrowed, or loaded by shown_load(). */
@@ -46,5 +47,11 @@ void show_made(const struct trace *t, const struct ledger *l);
 
 /* Every second of difference between two runs. */
 int show_delta(FILE *out, const struct look *look, const struct shown *a, const struct shown *b);
+/* The files that made most of it, told from the report files of both. */
+void show_delta_files(FILE *out, const struct look *look, const struct table *a,
+		      const struct table *b);
 int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64_t a, int64_t b,
 		      struct err *err);
+
+/* The same on standard error, in one write. `db` is opened for reading. */
+int show_delta_made(const char *db, int64_t a, int64_t b, struct err *err);

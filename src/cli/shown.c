@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "cli/look.h"
+#include "cli/rows.h"
 #include "cli/show_ledger.h"
 #include "model/model.h"
 #include "store/report.h"
@@ -89,6 +90,35 @@ int show_stored_ledger(FILE *out, const struct look *look, struct store *s, int6
 	return r;
 }
 
+static int files_of(struct store *s, int64_t run, struct table *ret, struct err *err)
+{
+	char *sql;
+	int r = report_find(NULL, "files", &sql, err);
+
+	if (r < 0)
+		return r;
+	r = rows_of_report(s, sql, run, ret, err);
+	free(sql);
+	return r;
+}
+
+static int delta_files(FILE *out, const struct look *look, struct store *s, int64_t a, int64_t b,
+		       struct err *err)
+{
+	struct table x, y;
+	int r = files_of(s, a, &x, err);
+
+	if (r < 0)
+		return r;
+	r = files_of(s, b, &y, err);
+	if (r >= 0) {
+		show_delta_files(out, look, &x, &y);
+		table_free(&y);
+	}
+	table_free(&x);
+	return r;
+}
+
 int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64_t a, int64_t b,
 		      struct err *err)
 {
@@ -103,6 +133,29 @@ int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64
 		shown_free(&y);
 	}
 	shown_free(&x);
+	return r < 0 ? r : delta_files(out, look, s, a, b, err);
+}
+
+int show_delta_made(const char *db, int64_t a, int64_t b, struct err *err)
+{
+	struct look look = cli_look(stderr);
+	struct store *s;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out;
+	int r = store_open(db, STORE_READ, &s, err);
+
+	if (r < 0)
+		return r;
+	out = open_memstream(&text, &n);
+	if (out) {
+		fputc('\n', out);
+		r = show_stored_delta(out, &look, s, a, b, err);
+		fclose(out);
+		io_write_all(STDERR_FILENO, text, n);
+	}
+	free(text);
+	store_close(s);
 	return r;
 }
 
