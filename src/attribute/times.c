@@ -5,13 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* On a CPU, ready to be on one, or at its storage: a thread that others keep off the CPU does not wait for anyone. */
+static uint64_t awake_ns(const struct thread_time *r)
+{
+	return r->cpu_ns + (r->runnable_ns == UNKNOWN ? 0 : r->runnable_ns) +
+	       (r->io_wait_ns == UNKNOWN ? 0 : r->io_wait_ns);
+}
+
 static int state_of(const struct thread_time *r)
 {
 	uint64_t len = r->end_ns - r->start_ns;
 
 	if (r->cpu_ns == UNKNOWN)
 		return NOT_KNOWN;
-	if (r->cpu_ns < len / 10 + (len % 10 ? 1 : 0))
+	if (awake_ns(r) < len / 10 + (len % 10 ? 1 : 0))
 		return WAITING;
 	return r->yields != UNKNOWN &&
 			       r->yields >= len / YIELD_GAP_NS + (len % YIELD_GAP_NS ? 1 : 0)

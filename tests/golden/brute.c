@@ -272,7 +272,10 @@ static void take_times(struct world *w)
 			continue;
 		if (r->cpu_ns == UNKNOWN)
 			x.state = 2;
-		else if (r->cpu_ns * 10 < len ||
+		else if ((r->cpu_ns + (r->runnable_ns == UNKNOWN ? 0 : r->runnable_ns) +
+			  (r->io_wait_ns == UNKNOWN ? 0 : r->io_wait_ns)) *
+					 10 <
+				 len ||
 			 (r->yields != UNKNOWN && r->yields * 100000 >= len))
 			x.state = 1;
 		vec_push(&w->runs, x);
