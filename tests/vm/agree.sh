@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The kernel side against the truth engine's own log: bytes from storage, bytes read, time in faults
+# and reads, the process tree. Shares and bytes, never milliseconds: it runs in emulated machines too.
+. "$top_srcdir/tests/tap.sh"
+
+dump=$top_builddir/tests/guests/probe-dump
+engine=$top_builddir/tests/engine/truth-engine
+[ "$(id -u)" = 0 ] || skip_all "dropping the page cache needs root"
+[ -w /proc/sys/vm/drop_caches ] || skip_all "/proc/sys/vm/drop_caches cannot be written"
+case $(stat -f -c %T "$tmp") in
+tmpfs | ramfs | overlayfs) skip_all "$tmp is not on a disk" ;;
+esac
+"$dump" --tier 1 -o "$tmp/probe" -- true 2>"$tmp/err" || skip_all "$(head -n 1 "$tmp/err")"
+grep -q '^trace tier=1' "$tmp/probe" || skip_all "no kernel probes here: $(grep -m 1 severity=warning "$tmp/probe")"
+
+size=64000000
+ok "a model" "$engine" --make-model $size "$tmp/model"
+stat -c %i "$tmp"/model/*.safetensors >"$tmp/inodes"
+total=$(cat "$tmp"/model/*.safetensors | wc -c)
+sync
+
+# usage: start cold|warm OPTION...: one observed start; its trace in $tmp/dump, its truth in $tmp/truth.
+start()
+{
+	rm -f "$tmp/truth"
+	[ "$1" = warm ] || echo 3 >/proc/sys/vm/drop_caches
+	shift
+	"$dump" --tier 1 -o "$tmp/dump" -- "$engine" --truth "$tmp/truth" --model "$tmp/model" --driver fake \
+		"$@" >"$tmp/start.out" 2>&1
+}
+
+# usage: sum FIELD MODE: of the accesses to the model's files whose mode has the bit MODE (0: any)
+sum()
+{
+	awk -v field="$1" -v mode="$2" '
+		function value(key,   i) {
+			for (i = 2; i <= NF; i++)
+				if (index($i, key "=") == 1)
+					return substr($i, length(key) + 2)
+			return ""
+		}
+		FILENAME ~ /inodes$/ { inode[$1] = 1; next }
+		$1 == "file" && inode[value("ino")] { ours[value("i")] = 1 }
+		$1 == "access" && ours[value("file")] && (!mode || value("mode") == mode) { n += value(field) }
+		END { printf "%.0f\n", n }' "$tmp/inodes" "$tmp/dump"
+}
+
+# usage: truth SUB FIELD: bytes, or ns (the union over threads), of the weights work of that name
+truth()
+{
+	sed -n "s/.*\"view\":\"work\",\"item\":\"weights\",\"sub\":\"$1\".*\"start_ns\":\([0-9]*\),\"end_ns\":\([0-9]*\),\"bytes\":\([0-9]*\).*/\1 \2 \3/p" \
+		"$tmp/truth" | sort -n | awk -v field="$2" '
+		{ bytes += $3; b = $1 > end ? $1 : end; if ($2 > b) ns += $2 - b; if ($2 > end) end = $2 }
+		END { printf "%.0f\n", field == "bytes" ? bytes : ns }'
+}
+
+# usage: within NAME GOT LOW HIGH BASE: LOW and HIGH in hundredths of BASE
+within()
+{
+	if awk -v g="$2" -v l="$3" -v h="$4" -v b="$5" 'BEGIN { exit !(g >= l * b / 100 && g <= h * b / 100) }'; then
+		pass "$1"
+	else
+		fail "$1"
+		diag "got $2, wanted $3 to $4 hundredths of $5"
+	fi
+}
+
+for loader in mmap mmap-random read threads direct; do
+	if ! start cold --loader $loader; then
+		fail "$loader: the cold start"
+		diag "$(cat "$tmp/start.out")"
+		continue
+	fi
+	# Reads ahead of a random mapping may fetch a page twice; nothing is fetched that is not there.
+	within "$loader, cold: bytes from storage" "$(sum storage 0)" 99 105 "$total"
+	case $loader in
+	mmap*)
+		# Emulated, the copy itself is slow beside the fault.
+		within "$loader, cold: faults took a good part of the copies, and no more" "$(sum busy_ns 4)" 10 100 \
+			"$(truth mapped ns)"
+		;;
+	direct)
+		within "$loader, cold: bytes read" "$(sum bytes 0)" 99 102 "$total"
+		;;
+	read)
+		within "$loader, cold: bytes read" "$(sum bytes 1)" 99 101 "$(truth read bytes)"
+		within "$loader, cold: time in reads" "$(sum busy_ns 1)" 50 101 "$(truth read ns)"
+		;;
+	threads)
+		within "$loader, cold: bytes read" "$(sum bytes 1)" 99 101 "$(truth read bytes)"
+		;;
+	esac
+	[ $loader != direct ] || continue
+	start warm --loader $loader
+	within "$loader, warm: next to nothing from storage" "$(sum storage 0)" 0 2 "$total"
+done
+
+for spawn in fork exec; do
+	start warm --loader read --ranks 3 --spawn $spawn
+	sed -n 's/.*"pid":\([0-9]*\),.*/\1/p' "$tmp/truth" | sort -un >"$tmp/want"
+	sed -n 's/^process .* pid=\([0-9]*\) .*/\1/p' "$tmp/dump" | sort -un >"$tmp/got"
+	is "ranks by $spawn: every process of the truth is in the tree" "$(comm -23 "$tmp/want" "$tmp/got")" ""
+	root=$(sed -n 's/^process i=0 pid=\([0-9]*\) .*/\1/p' "$tmp/dump")
+	is "ranks by $spawn: three children of the root" \
+		"$(grep -c "^process .* ppid=$root .*name=truth-engine\|^process .* ppid=$root .*name=rank" "$tmp/dump")" 3
+	is "ranks by $spawn: each one's end is known" "$(grep -c '^process .* end_ns=-' "$tmp/dump")" 0
+	if [ $spawn = exec ]; then
+		is "ranks by exec: one exec each, and the root's" "$(grep -c '^exec ' "$tmp/dump")" 4
+	fi
+done
+done_testing
