@@ -100,6 +100,7 @@ class Real:
             text = raw.decode(errors="replace").rstrip("\n")
             lines.append((now, text))
             log.write("%.3f %s\n" % (now / 1e9, text))
+            log.flush()
 
     def ask(self, mode, *args):
         """A report as text; None when coldprof refuses it."""

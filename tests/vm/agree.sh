@@ -11,8 +11,15 @@ engine=$top_builddir/tests/engine/truth-engine
 case $(stat -f -c %T "$tmp") in
 tmpfs | ramfs | overlayfs) skip_all "$tmp is not on a disk" ;;
 esac
-"$dump" --tier 1 -o "$tmp/probe" -- true 2>"$tmp/err" || skip_all "$(head -n 1 "$tmp/err")"
-grep -q '^trace tier=1' "$tmp/probe" || skip_all "no kernel probes here: $(grep -m 1 severity=warning "$tmp/probe")"
+for program in "$dump" "$engine"; do
+	[ -x "$program" ] || bail "$program is not built"
+done
+"$dump" --tier 1 -o "$tmp/probe" -- true >"$tmp/out" 2>&1 || bail "probe-dump: $(head -n 3 "$tmp/out")"
+if ! grep -q '^trace tier=1' "$tmp/probe"; then
+	# In the test machine all rights are there, so this is a fault.
+	[ -z "${COLDPROF_TEST_VM:-}" ] || bail "tier 1 is not to be had: $(grep severity= "$tmp/probe")"
+	skip_all "no kernel probes here: $(grep -m 1 severity=warning "$tmp/probe")"
+fi
 
 size=64000000
 ok "a model" "$engine" --make-model $size "$tmp/model"
@@ -26,8 +33,8 @@ start()
 	rm -f "$tmp/truth"
 	[ "$1" = warm ] || echo 3 >/proc/sys/vm/drop_caches
 	shift
-	"$dump" --tier 1 -o "$tmp/dump" -- "$engine" --truth "$tmp/truth" --model "$tmp/model" --driver fake \
-		"$@" >"$tmp/start.out" 2>&1
+	timeout -k 5 100 "$dump" --tier 1 -o "$tmp/dump" -- "$engine" --truth "$tmp/truth" --model "$tmp/model" --driver fake \
+		"$@" >"$tmp/start.out" 2>&1 && grep -q '^trace .*status=0' "$tmp/dump"
 }
 
 # usage: sum FIELD MODE: of the accesses to the model's files whose mode has the bit MODE (0: any)
@@ -85,25 +92,25 @@ for loader in mmap mmap-random read threads direct; do
 		;;
 	read)
 		within "$loader, cold: bytes read" "$(sum bytes 1)" 99 101 "$(truth read bytes)"
-		within "$loader, cold: time in reads" "$(sum busy_ns 1)" 50 101 "$(truth read ns)"
+		within "$loader, cold: time in reads" "$(sum busy_ns 1)" 50 110 "$(truth read ns)"
 		;;
 	threads)
 		within "$loader, cold: bytes read" "$(sum bytes 1)" 99 101 "$(truth read bytes)"
 		;;
 	esac
 	[ $loader != direct ] || continue
-	start warm --loader $loader
+	ok "$loader: the warm start" start warm --loader $loader
 	within "$loader, warm: next to nothing from storage" "$(sum storage 0)" 0 2 "$total"
 done
 
 for spawn in fork exec; do
-	start warm --loader read --ranks 3 --spawn $spawn
+	ok "ranks by $spawn: the start" start warm --loader read --ranks 3 --spawn $spawn
 	sed -n 's/.*"pid":\([0-9]*\),.*/\1/p' "$tmp/truth" | sort -un >"$tmp/want"
 	sed -n 's/^process .* pid=\([0-9]*\) .*/\1/p' "$tmp/dump" | sort -un >"$tmp/got"
-	is "ranks by $spawn: every process of the truth is in the tree" "$(comm -23 "$tmp/want" "$tmp/got")" ""
+	is "ranks by $spawn: every process of the truth is in the tree" "$(grep -vxFf "$tmp/got" "$tmp/want")" ""
 	root=$(sed -n 's/^process i=0 pid=\([0-9]*\) .*/\1/p' "$tmp/dump")
 	is "ranks by $spawn: three children of the root" \
-		"$(grep -c "^process .* ppid=$root .*name=truth-engine\|^process .* ppid=$root .*name=rank" "$tmp/dump")" 3
+		"$(grep -c "^process .* ppid=$root " "$tmp/dump")" 3
 	is "ranks by $spawn: each one's end is known" "$(grep -c '^process .* end_ns=-' "$tmp/dump")" 0
 	if [ $spawn = exec ]; then
 		is "ranks by exec: one exec each, and the root's" "$(grep -c '^exec ' "$tmp/dump")" 4
