@@ -2,6 +2,7 @@
 libcoldprof_a_SOURCES += \
 	%D%/actors.c \
 	%D%/attribute.c %D%/attribute.h \
+	%D%/delta.c %D%/delta.h \
 	%D%/drive.c \
 	%D%/notes.c \
 	%D%/rows.c %D%/rows.h \

@@ -19,6 +19,16 @@ check_PROGRAMS += %D%/test_properties
 %C%_test_properties_LDADD = libcoldprof.a
 TESTS += %D%/test_properties
 
+check_PROGRAMS += %D%/test_delta
+%C%_test_delta_SOURCES = %D%/test_delta.c
+%C%_test_delta_LDADD = libcoldprof.a
+TESTS += %D%/test_delta
+
+check_PROGRAMS += %D%/test_growth
+%C%_test_growth_SOURCES = %D%/test_growth.c
+%C%_test_growth_LDADD = libcoldprof.a
+TESTS += %D%/test_growth
+
 EXTRA_DIST += %D%/attribution/README
 EXTRA_DIST += %D%/attribution/01-one-process.txt
 EXTRA_DIST += %D%/attribution/02-nesting.txt
