@@ -208,6 +208,7 @@ static void read_rule(struct reader *r, const struct line_rule *rule, const stru
 		      int32_t process, const char *line)
 {
 	struct open_span *o;
+	int from = 0;
 
 	switch (rule->shape) {
 	case LINE_TOOK:
@@ -229,7 +230,8 @@ static void read_rule(struct reader *r, const struct line_rule *rule, const stru
 		read_bar(r, rule, l, process, line);
 		break;
 	case LINE_NOTE:
-		trace_note(r->t, "engine", "info", UNKNOWN, "%s", line);
+		line_matches(rule->pattern, line, 0, &from, NULL);
+		trace_note(r->t, "engine", "info", UNKNOWN, "%s", line + from);
 		break;
 	}
 }

@@ -111,5 +111,6 @@ int main(void)
 	snprintf(folder, sizeof(folder), "%s/tests/golden/engine", top ? top : ".");
 	check(folder, "vllm-cpu-eager");
 	check(folder, "vllm-cpu-compile");
+	check(folder, "vllm-cpu-recompile");
 	return done_testing();
 }

@@ -6,7 +6,8 @@ tests_golden_engine_log_test_SOURCES = %D%/engine_log_test.c
 tests_golden_engine_log_test_LDADD = $(ROOM_LIBS)
 EXTRA_DIST += \
 	%D%/engine/vllm-cpu-eager.log %D%/engine/vllm-cpu-eager.spans \
-	%D%/engine/vllm-cpu-compile.log %D%/engine/vllm-cpu-compile.spans
+	%D%/engine/vllm-cpu-compile.log %D%/engine/vllm-cpu-compile.spans \
+	%D%/engine/vllm-cpu-recompile.log %D%/engine/vllm-cpu-recompile.spans
 check_PROGRAMS += %D%/test_golden
 %C%_test_golden_SOURCES = %D%/test_golden.c %D%/brute.c %D%/brute.h %D%/start.c %D%/start.h
 %C%_test_golden_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
