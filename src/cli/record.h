@@ -129,5 +129,5 @@ void facts_of_run(struct start *s);
  */
 void files_before(struct start *s);
 
-/* state.c: cold, warm, mixed or unknown, from what was seen; `t` after ingest. */
+/* state.c: says so when a start that was to be cold was not; `t` after ingest, which tells the states. */
 void state_judge(struct trace *t, bool cold_wanted);

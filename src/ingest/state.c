@@ -93,16 +93,15 @@ static void derive_files(struct trace *t)
 		add_amount(t, f->cls == FILE_WEIGHTS ? &weights : &others, (int32_t)i,
 			   per[i].touched, per[i].storage);
 	}
-	if (weights.size)
-		t->run.state = word_of(&weights, saw_fills);
-	else if (!t->run.state)
-		t->run.state = "unknown";
-	if (others.size)
-		t->run.state_files = word_of(&others, saw_fills);
-	else if (!t->run.state_files)
-		t->run.state_files = "unknown";
-	t->run.state = trace_str(t, t->run.state);
-	t->run.state_files = trace_str(t, t->run.state_files);
+	t->run.state = trace_str(t, word_of(&weights, saw_fills));
+	t->run.state_files = trace_str(t, word_of(&others, saw_fills));
+	if (weights.size && !weights.unknown_size && !strcmp(t->run.state, "mixed") &&
+	    weights.resident <= weights.size / 100 * COLD_PERCENT &&
+	    weights.touched > weights.storage)
+		trace_note(t, "ingest", "warning", weights.touched - weights.storage,
+			   "bytes of weights that did not come from storage, although nothing of "
+			   "them was "
+			   "resident before");
 	free(per);
 }
 
@@ -170,6 +169,9 @@ static void derive_caches(struct ingest *in)
 	uint64_t start = t->run.wall_anchor_ns + t->run.start_ns - t->run.mono_anchor_ns;
 	bool used = false, used_old = false, any_old = false, failed = false;
 
+	/* Who looked before the start and saw nothing is right whatever came since. */
+	if (t->run.state_caches && !strcmp(t->run.state_caches, "empty"))
+		return;
 	if (!in->opt->cache_folders || !in->opt->cache_folders[0] || !t->run.wall_anchor_ns) {
 		t->run.state_caches =
 			trace_str(t, t->run.state_caches ? t->run.state_caches : "unknown");
