@@ -2,6 +2,7 @@
 /* One start: set it up while the guest waits, then one loop until the guest and our own work are
  * done. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/record.h"
 #include "launch/environment.h"
+#include "launch/listen.h"
 #include "launch/ready.h"
 #include "probe/probe.h"
 
@@ -173,6 +175,25 @@ void start_end(struct start *s, const char *ending, uint64_t at_ns)
 		stop_begin(s);
 }
 
+/* A daemon's double fork can take it out of the probe's sight at tier 0. */
+static void look_for_port(struct start *s, const member_list *living, uint64_t now_ns)
+{
+	char address[INET6_ADDRSTRLEN];
+	struct listener l = {.port = s->port, .at_ns = now_ns, .process = NO_INDEX};
+	pid_t pid;
+
+	if (!s->port || (s->trace.saw & SAW_LISTEN) || !listen_find(living, s->port, &pid, address))
+		return;
+	vec_for_each (known, &s->trace.listeners) {
+		if (known->port == s->port)
+			return;
+	}
+	l.process = trace_process_at(&s->trace, pid, now_ns);
+	l.address = trace_str(&s->trace, address);
+	vec_push(&s->trace.listeners, l);
+	ready_listener(s->ready, s->port, address, same_network(pid), now_ns);
+}
+
 static void tick(struct start *s)
 {
 	uint64_t now_ns = clock_now_ns(), ticks;
@@ -198,6 +219,8 @@ static void tick(struct start *s)
 	if (!start_living(s, &living) && !living.n) {
 		ready_ended(s->ready, s->root_status, now_ns);
 		start_end(s, "exit", now_ns);
+	} else {
+		look_for_port(s, &living, now_ns);
 	}
 	vec_free(&living);
 }

@@ -4,6 +4,7 @@ libcoldprof_a_SOURCES += \
 	%D%/holder.c %D%/holder.h \
 	%D%/http.c %D%/http.h \
 	%D%/launch.c %D%/launch.h \
+	%D%/listen.c %D%/listen.h \
 	%D%/mark.c %D%/mark.h \
 	%D%/ready.c %D%/ready.h \
 	%D%/residency.c %D%/residency.h \

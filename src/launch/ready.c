@@ -112,7 +112,9 @@ static void begin_asking(struct ready *r)
 	if (!h->reachable)
 		r->speaks_no_http = true;
 	port_mark(r, h);
-	if (r->speaks_no_http)
+	/* A request may be a line in the guest's log: only where the mark asks for one. */
+	if (r->speaks_no_http ||
+	    (r->opt.mark->kind != MARK_HTTP && r->opt.mark->kind != MARK_DEFAULT))
 		return;
 	r->asking = true;
 	r->next_poll_ns = clock_now_ns();

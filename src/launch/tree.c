@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "wire/session.h"
 
+#define LOOKS_MAX      8
 #define ENVIRON_MAX    ((size_t)4 << 20)
 #define START_SLACK_NS (50 * NS_PER_MS) /* /proc tells starts in hundredths of a second */
 
@@ -160,13 +161,15 @@ static void name_it(const struct one *o, struct member *m)
 		 n > 0 ? text : o->comm);
 }
 
-int tree_living(const struct tree_options *opt, member_list *ret)
+/* Returns: 0 or -errno; *ret_moved: a process went while we looked, and may have left a child behind. */
+static int look(const struct tree_options *opt, member_list *ret, bool *ret_moved)
 {
 	one_list all = {0};
 	pid_t self = getpid();
 	int rc = read_all(&all);
 
 	vec_clear(ret);
+	*ret_moved = false;
 	vec_for_each (o, &all) {
 		if (o->pid == self || in_list(opt->not_ours, o->pid))
 			continue;
@@ -176,7 +179,12 @@ int tree_living(const struct tree_options *opt, member_list *ret)
 	spread(&all);
 	vec_for_each (o, &all) {
 		struct member m = {.pid = o->pid};
+		struct one now;
 
+		if (!o->zombie && (!read_one(o->pid, &now) || now.zombie)) {
+			*ret_moved = true;
+			continue;
+		}
 		if (!o->ours || o->zombie || o->pid == self || in_list(opt->not_ours, o->pid))
 			continue;
 		name_it(o, &m);
@@ -184,4 +192,19 @@ int tree_living(const struct tree_options *opt, member_list *ret)
 	}
 	vec_free(&all);
 	return rc;
+}
+
+int tree_living(const struct tree_options *opt, member_list *ret)
+{
+	int rc, empty = 0;
+	bool moved;
+
+	/* A double fork can be between two processes at the moment of one look. */
+	for (int i = 0; i < LOOKS_MAX && empty < 2; i++) {
+		rc = look(opt, ret, &moved);
+		if (rc || ret->n)
+			return rc;
+		empty = moved ? 0 : empty + 1;
+	}
+	return 0;
 }

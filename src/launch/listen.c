@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/listen.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define TABLE_MAX ((size_t)16 << 20)
+#define LISTENING 0x0a
+
+static bool holds(pid_t pid, unsigned long inode)
+{
+	char path[300], want[40], link[64];
+	struct dirent *d;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	snprintf(want, sizeof(want), "socket:[%lu]", inode);
+	dir = opendir(path);
+	while (dir && !found && (d = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), d->d_name, link, sizeof(link) - 1);
+
+		link[n > 0 ? n : 0] = '\0';
+		found = !strcmp(link, want);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static void address_of(const char *hex, char *ret)
+{
+	struct in6_addr a6 = {0};
+	struct in_addr a4;
+	unsigned word;
+
+	if (strlen(hex) == 8) {
+		a4.s_addr = (in_addr_t)strtoul(hex, NULL, 16);
+		inet_ntop(AF_INET, &a4, ret, INET6_ADDRSTRLEN);
+		return;
+	}
+	for (int i = 0; i < 4 && sscanf(hex + 8 * i, "%8x", &word) == 1; i++)
+		a6.s6_addr32[i] = word;
+	inet_ntop(AF_INET6, &a6, ret, INET6_ADDRSTRLEN);
+}
+
+/* The inode of a socket that listens on `port`; 0 none. Begins behind *at. */
+static unsigned long next_socket(char **at, uint16_t port, char *ret_address)
+{
+	for (char *line = strsep(at, "\n"); line; line = strsep(at, "\n")) {
+		unsigned its_port, state;
+		unsigned long inode;
+		char hex[40];
+
+		if (sscanf(line, " %*d: %39[0-9A-F]:%x %*s %x %*s %*s %*s %*d %*d %lu", hex,
+			   &its_port, &state, &inode) != 4 ||
+		    state != LISTENING || its_port != port)
+			continue;
+		address_of(hex, ret_address);
+		return inode;
+	}
+	return 0;
+}
+
+bool listen_find(const member_list *members, uint16_t port, pid_t *ret_pid, char *ret_address)
+{
+	static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+
+	for (int i = 0; i < 2; i++) {
+		char *text, *at;
+		unsigned long inode;
+
+		if (io_read_file(tables[i], TABLE_MAX, &text) < 0)
+			continue;
+		at = text;
+		while ((inode = next_socket(&at, port, ret_address))) {
+			vec_for_each (m, members) {
+				if (holds(m->pid, inode)) {
+					*ret_pid = m->pid;
+					free(text);
+					return true;
+				}
+			}
+		}
+		free(text);
+	}
+	return false;
+}

@@ -1,0 +1,159 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Readiness: every mark, no byte where none may go, ports of others, daemons, ends before ready, --timeout.
+. "$top_srcdir/tests/tap.sh"
+. "$top_srcdir/tests/cli/cli.sh"
+
+mkfifo "$tmp/go" "$tmp/up"
+hits=$tmp/hits
+port=$(free_port)
+
+last()
+{
+	ask "select $1 from run order by id desc limit 1"
+}
+
+# Start in the background with FIFOs; the ledger's appearance says that the run is over.
+begin()
+{
+	: >"$hits"
+	"$coldprof" --db "$db" "$@" >"$tmp/out" 2>"$tmp/err" &
+	us=$!
+}
+
+ledger_shown()
+{
+	timeout "$limit" tail -n +1 -f "$tmp/err" | grep -m1 -E 'process init|serving up' >/dev/null
+}
+
+finish()
+{
+	end=0
+	wait "$us" || end=$?
+}
+
+begin --until "http:$port" -- "$serve" --port "$port" --first 503,503,503 --hits "$hits" --wait "$tmp/go"
+echo >"$tmp/go"
+ledger_shown
+ok "http: the guest runs on after ready" kill -0 "$us"
+is "http: 503 until 200, then no more requests" "$(grep -c 'GET /health' "$hits")" 4
+kill -TERM "$us"
+finish
+is "http: the guest's end is ours" "$end" 143
+is "http: the mark" "$(last ready_mark)" "http:$port/health"
+ok "http: at most four polls a second" test "$(last '(ready_ns - start_ns) / 1000000')" -ge 750
+is "http: the port is a mark of its own" "$(ask "select count(*) from trace_mark where run = $(last id)" 2>/dev/null ||
+	ask "select count(*) from mark where run = $(last id)")" 2
+
+begin --until "http:$port/v2/ready" -- "$serve" --port "$port" --hits "$hits"
+ledger_shown
+kill -TERM "$us"
+finish
+is "http with a path" "$(cat "$hits")" "GET /v2/ready HTTP/1.1"
+
+begin --until "http:$port" -- "$serve" --port "$port" --first 404,404 --hits "$hits"
+ledger_shown
+kill -TERM "$us"
+finish
+is "the usual paths are tried where none is told" "$(cut -d' ' -f2 "$hits" | tr '\n' ' ')" "/health /v1/models / "
+
+# The command tells its port; what speaks no HTTP is ready when it listens.
+begin -- "$serve" --port "$port" --first raw --hits "$hits"
+ledger_shown
+kill -TERM "$us"
+finish
+is "default: no HTTP spoken, the port counts" "$(last ready_mark)" "port:$port"
+
+begin -- "$serve" --port "$port" --hits "$hits"
+ledger_shown
+kill -TERM "$us"
+finish
+is "default: 200 on the port of the command" "$(last ready_mark)" "http:$port/health"
+
+begin --until "port:$port" -- "$serve" --port "$port" --hits "$hits"
+ledger_shown
+is "port: not a byte is sent" "$(cat "$hits")" ""
+kill -TERM "$us"
+finish
+is "port: the mark" "$(last ready_mark)" "port:$port"
+
+other=$(free_port)
+begin --until "port:$other" --timeout 1.5 -- "$serve" --port "$port" --hits "$hits"
+finish
+is "another port than the one that is asked for is not ready" "$end" 124
+is "and gets no byte" "$(cat "$hits")" ""
+
+begin --until 'log:server [a-z]+ up$' -- "$serve" --port "$port" --say "the server is up" --hits "$hits"
+ledger_shown
+kill -TERM "$us"
+finish
+if [ "$(last ready_mark)" = 'log:server [a-z]+ up$' ]; then
+	pass "log: a line that matches"
+else
+	fail "log: a line that matches"
+	diag "$(cat "$tmp/err")"
+fi
+is "log: the guest's output is untouched" "$(cat "$tmp/out")" "the server is up"
+
+touch "$tmp/old"
+begin --until "file:$tmp/old" --timeout 1 -- "$serve"
+finish
+is "file: one that was there before does not count" "$end" 124
+begin --until "file:$tmp/new" -- sh -c "touch '$tmp/new'; exec '$serve'"
+ledger_shown
+kill -TERM "$us"
+finish
+is "file: the mark" "$(last ready_mark)" "file:$tmp/new"
+
+begin --until exit -- sh -c 'exit 6'
+finish
+is "exit: status" "$end" 6
+is "exit: the mark" "$(last ready_mark)" exit
+
+# A port that another process holds.
+"$serve" --port "$port" --told "$tmp/up" --hits "$hits" &
+stranger=$!
+await "$tmp/up" >/dev/null
+begin --until "http:$port" --timeout 1.5 -- "$serve"
+finish
+is "a port that another process holds is never ready" "$end" 124
+is "and it gets no byte" "$(cat "$hits")" ""
+begin -- "$serve" --port "$port"
+finish
+is "a guest that cannot have its port ends, and so do we" "$end" 1
+is "it never was ready" "$(last "ready_mark is null")" 1
+kill "$stranger"
+
+# --timeout: stopped, 124, a partial ledger.
+begin --until "http:$port" --timeout 1 -- "$serve" --worker
+finish
+is "timeout" "$end" 124
+like "timeout: a partial ledger" "$(cat "$tmp/err")" 'process init'
+is "timeout: stored" "$(last ending)" timeout
+is "timeout: nothing of the guest is left" "$(pgrep -f "^$serve --worker" || true)" ""
+
+# A daemon: its starter exits 0 at once, coldprof waits for the mark, shows it and leaves the daemon.
+begin --until "http:$port" -- "$serve" --daemon --port "$port" --wait "$tmp/go"
+echo >"$tmp/go"
+finish
+is "daemon: status of its starter" "$end" 0
+is "daemon: ready" "$(last ready_mark)" "http:$port/health"
+daemon=$(pgrep -f "^$serve --daemon --port $port" | head -n 1)
+ok "daemon: it lives on" test -n "$daemon"
+kill "$daemon"
+gone "$daemon"
+
+begin --until "http:$port" -- "$serve" --daemon --exit 0
+finish
+is "a daemon that ends before ready ends the run" "$end" 0
+is "and was not ready" "$(last "ready_mark is null")" 1
+
+# The main process ends otherwise: the run ends there, survivors are named and left alone.
+begin --until "http:$port" -- "$serve" --worker --exit 3
+finish
+is "survivors: status" "$end" 3
+like "survivors: named" "$(cat "$tmp/err")" "live on: [0-9]+ \\($serve --worker"
+worker=$(pgrep -f "^$serve --worker --exit 3")
+ok "survivors: not touched" kill -0 "$worker"
+kill -KILL "$worker"
+done_testing
