@@ -43,6 +43,7 @@ struct thread {
 	uint32_t idle;		      /* samples in a row without work */
 	uint64_t next_ns;	      /* not looked at before */
 	bool seen;
+	int fd; /* its schedstat, -1 not open */
 	UT_hash_handle hh;
 };
 
@@ -86,6 +87,7 @@ struct probe {
 	struct last_time *last_times;
 	VEC(struct fault_piece) pending;
 	uint64_t anonymous_faults, mixed_faults;
+	int thread_fds;
 	bool stopped;
 };
 
@@ -127,6 +129,9 @@ char *procfs_title(int32_t pid);
 /* sample.c: the sampler of tier 0. */
 void sample_tree(struct probe *p, uint64_t now_ns);
 void sample_threads(struct probe *p, uint64_t now_ns);
+/* A thread whose start is known (else 0); the same one again is left alone. */
+struct thread *thread_new(struct probe *p, struct proc *proc, int32_t tid, uint64_t start_ns);
+void thread_gone(struct probe *p, struct proc *proc, int32_t tid);
 
 /* listen.c: listening sockets by asking, where no kernel program tells. */
 void listen_begin(struct probe *p);

@@ -20,7 +20,7 @@
 
 #define TCP_LISTEN_STATE 10
 #define TRIES		 20
-#define ASK_PERIOD_NS	 (50 * NS_PER_MS)
+#define ASK_PERIOD_NS	 (100 * NS_PER_MS)
 #define TABLE_PERIOD_NS	 (500 * NS_PER_MS)
 
 void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, const char *address)

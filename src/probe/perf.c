@@ -236,25 +236,33 @@ static void on_mmap(struct probe *p, const struct mmap2 *m, uint64_t at_ns)
 		tree_mapped(p, (int32_t)m->pid, p->trace->files.v[file].path);
 }
 
-static void on_task(struct probe *p, const struct task *t)
+static void on_fork(struct probe *p, const struct task *t)
 {
 	struct proc *proc;
 
-	if (t->header.type == PERF_RECORD_FORK) {
-		if (t->pid == t->ppid)
-			return;
+	if (t->pid != t->ppid) {
 		maps_fork(p, (int32_t)t->ppid, (int32_t)t->pid, t->time);
-		if (!(p->trace->saw & SAW_TREE) || p->tree_by != TREE_PERF)
-			return;
-		tree_fork(p, (int32_t)t->pid, (int32_t)t->ppid, t->time);
+		if (p->tree_by == TREE_PERF)
+			tree_fork(p, (int32_t)t->pid, (int32_t)t->ppid, t->time);
 		return;
 	}
-	if (t->pid != t->tid)
-		return;
-	maps_exit(p, (int32_t)t->pid, t->time);
 	proc = tree_find(p, (int32_t)t->pid);
-	if (proc && p->tree_by == TREE_PERF)
+	if (proc && p->tree_by == TREE_PERF && !(p->trace->saw & SAW_TIMES))
+		thread_new(p, proc, (int32_t)t->tid, t->time);
+}
+
+static void on_exit_record(struct probe *p, const struct task *t)
+{
+	struct proc *proc = tree_find(p, (int32_t)t->pid);
+
+	if (t->pid == t->tid)
+		maps_exit(p, (int32_t)t->pid, t->time);
+	if (!proc || p->tree_by != TREE_PERF)
+		return;
+	if (t->pid == t->tid)
 		tree_gone(p, proc, t->time);
+	else
+		thread_gone(p, proc, (int32_t)t->tid);
 }
 
 static void on_comm(struct probe *p, const struct comm *c, uint64_t at_ns)
@@ -288,8 +296,10 @@ static void on_record(struct probe *p, const struct perf_event_header *h)
 		on_mmap(p, (const void *)h, time_of(h));
 		break;
 	case PERF_RECORD_FORK:
+		on_fork(p, (const void *)h);
+		break;
 	case PERF_RECORD_EXIT:
-		on_task(p, (const void *)h);
+		on_exit_record(p, (const void *)h);
 		break;
 	case PERF_RECORD_COMM:
 		on_comm(p, (const void *)h, time_of(h));

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 /* An idle thread is looked at less often, up to this many periods apart; its counters lose nothing.
  */
 #define IDLE_PERIODS 8
+#define THREAD_FDS   256
 
 static uint64_t ticks_to_mono(const struct probe *p, uint64_t ticks)
 {
@@ -119,30 +121,75 @@ static void thread_took(struct probe *p, struct proc *proc, struct thread *th, u
 	th->at_ns = now_ns;
 }
 
-static void sample_thread(struct probe *p, struct proc *proc, int32_t tid, uint64_t now_ns)
+struct thread *thread_new(struct probe *p, struct proc *proc, int32_t tid, uint64_t start_ns)
 {
-	unsigned long long cpu_ns, runnable_ns;
-	char path[64], buf[128];
+	struct thread *th;
+
+	(void)p;
+	HASH_FIND(hh, proc->threads, &tid, sizeof(tid), th);
+	if (th)
+		return th;
+	th = xcalloc(1, sizeof(*th));
+	th->tid = tid;
+	th->fd = -1;
+	th->at_ns = start_ns;
+	HASH_ADD(hh, proc->threads, tid, sizeof(th->tid), th);
+	return th;
+}
+
+void thread_gone(struct probe *p, struct proc *proc, int32_t tid)
+{
 	struct thread *th;
 
 	HASH_FIND(hh, proc->threads, &tid, sizeof(tid), th);
-	if (!th) {
-		th = xcalloc(1, sizeof(*th));
-		th->tid = tid;
-		HASH_ADD(hh, proc->threads, tid, sizeof(th->tid), th);
-	}
-	th->seen = true;
-	if (now_ns < th->next_ns)
+	if (!th)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", proc->pid, tid);
-	if (io_read_small(path, buf, sizeof(buf)) < 0 ||
+	HASH_DEL(proc->threads, th);
+	if (th->fd >= 0) {
+		close(th->fd);
+		p->thread_fds--;
+	}
+	free(th);
+}
+
+/* An open schedstat is read again at a third of the cost of opening it. */
+static ssize_t read_schedstat(struct probe *p, struct proc *proc, struct thread *th, char *buf,
+			      size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	if (th->fd >= 0) {
+		n = pread(th->fd, buf, size - 1, 0);
+		if (n > 0)
+			buf[n] = '\0';
+		return n;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", proc->pid, th->tid);
+	if (p->thread_fds < THREAD_FDS) {
+		th->fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (th->fd >= 0) {
+			p->thread_fds++;
+			return read_schedstat(p, proc, th, buf, size);
+		}
+	}
+	return io_read_small(path, buf, size);
+}
+
+static void sample_thread(struct probe *p, struct proc *proc, struct thread *th, uint64_t now_ns)
+{
+	unsigned long long cpu_ns, runnable_ns;
+	char buf[128];
+
+	if (now_ns < th->next_ns || read_schedstat(p, proc, th, buf, sizeof(buf)) <= 0 ||
 	    sscanf(buf, "%llu %llu", &cpu_ns, &runnable_ns) != 2)
 		return;
 	thread_took(p, proc, th, cpu_ns, runnable_ns, clock_now_ns());
 	p->trace->saw |= SAW_CPU;
 }
 
-static void sample_process(struct probe *p, struct proc *proc, uint64_t now_ns)
+/* Where nothing tells of threads: list them. */
+static void list_threads(struct probe *p, struct proc *proc)
 {
 	struct thread *th, *next;
 	struct dirent *d;
@@ -155,16 +202,24 @@ static void sample_process(struct probe *p, struct proc *proc, uint64_t now_ns)
 		return;
 	while ((d = readdir(dir)))
 		if (d->d_name[0] != '.')
-			sample_thread(p, proc, (int32_t)strtol(d->d_name, NULL, 10), now_ns);
+			thread_new(p, proc, (int32_t)strtol(d->d_name, NULL, 10), 0)->seen = true;
 	closedir(dir);
 	HASH_ITER (hh, proc->threads, th, next) {
-		if (!th->seen) {
-			HASH_DEL(proc->threads, th);
-			free(th);
-		} else {
+		if (!th->seen)
+			thread_gone(p, proc, th->tid);
+		else
 			th->seen = false;
-		}
 	}
+}
+
+static void sample_process(struct probe *p, struct proc *proc, uint64_t now_ns)
+{
+	struct thread *th, *next;
+
+	if (p->tree_by != TREE_PERF)
+		list_threads(p, proc);
+	HASH_ITER (hh, proc->threads, th, next)
+		sample_thread(p, proc, th, now_ns);
 }
 
 void sample_threads(struct probe *p, uint64_t now_ns)

@@ -19,10 +19,8 @@ static void drop(struct probe *p, struct proc *proc)
 {
 	struct thread *th, *next;
 
-	HASH_ITER (hh, proc->threads, th, next) {
-		HASH_DEL(proc->threads, th);
-		free(th);
-	}
+	HASH_ITER (hh, proc->threads, th, next)
+		thread_gone(p, proc, th->tid);
 	HASH_DEL(p->procs, proc);
 	free(proc);
 }
@@ -57,6 +55,8 @@ struct proc *tree_fork(struct probe *p, int32_t pid, int32_t ppid, uint64_t at_n
 	proc->ppid = ppid;
 	proc->index = (int32_t)p->trace->processes.n - 1;
 	HASH_ADD(hh, p->procs, pid, sizeof(proc->pid), proc);
+	if (!(p->trace->saw & SAW_TIMES))
+		thread_new(p, proc, pid, at_ns);
 	return proc;
 }
 
