@@ -202,7 +202,7 @@ static void sort_copies(struct trace *t)
 			if (anchors(&v[i]))
 				next = v[i].start_ns;
 			else if (v[i].kind == KIND_H2D)
-				v[i].wait_ns = next && next - v[i].end_ns < NEAR_NS ? 0 : UNKNOWN;
+				v[i].wait_ns = next && next < v[i].end_ns + NEAR_NS ? 0 : UNKNOWN;
 		}
 		for (size_t i = from; any && i < to; i++) {
 			if (anchors(&v[i])) {
