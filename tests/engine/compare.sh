@@ -25,7 +25,8 @@ line()
 	line step weights weights 7 12200 14200 0 -1
 	line work graphs_jit compiler 7 14200 15000 0 -1
 	line work graphs_jit capture 7 15000 15200 0 -1
-	line step graphs_jit jit 7 14200 15200 0 -1
+	line step graphs_jit jit 7 14200 15000 0 -1
+	line step graphs_jit graphs 7 15000 15200 0 -1
 	line step serving_up serving_up 7 15200 15999 0 -1
 	line event serving_up ready 7 16000 16001 0 -1
 } >"$tmp/truth"
@@ -108,13 +109,17 @@ try "no bytes at tier 0" 0 "UPDATE file_total SET asked_bytes=NULL" 0
 like "are an empty cell" "$(cat "$tap_out")" '^bytes: read or mapped of weights +100\.000 +- '
 try "no bytes at tier 1" 1 "UPDATE file_total SET asked_bytes=NULL" 1
 
-# Rank 1 of two was made late: it drives; the other one's work is held too.
+# Rank 1 of two lags behind in every stage: it drives; the other one's work is held too.
 {
 	line event process_init begin 5 10010 10010 0 -1
 	line step process_init process_init 5 10010 10500 0 -1
 	line step process_init process_init 6 10500 10600 0 0
 	line work cuda_context cu_init 6 10600 10700 0 0
-	line event process_init late 7 10600 10600 0 1
+	line step cuda_context cuda_context 6 10600 10700 0 0
+	line step allocator allocator 6 10700 10700 0 0
+	line work weights h2d 6 10700 10701 1 0
+	line step weights weights 6 10700 10701 0 0
+	line step graphs_jit graphs 6 10701 10702 0 0
 	sed -e 's/"rank":-1/"rank":1/' -e '/begin/d' -e '/"ready"/d' -e '/"step".*"serving_up"/d' \
 		-e '/"step".*"process_init"/s/10010000000/10500000000/' "$tmp/truth"
 	line step other other 5 10600 15250 0 -1

@@ -205,15 +205,24 @@ static void with_nvrtc(const char *dir, int k)
 	load_module(ptx); /* the kernel without arguments that the graphs launch */
 }
 
+/* Ranks share no cache, as in the engines: one does not wait for what another compiles. */
+static const char *folder_of_rank(const char *dir, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s/rank_%d", dir, opt.rank < 0 ? 0 : opt.rank);
+	if ((mkdir(dir, 0755) && errno != EEXIST) || (mkdir(buf, 0755) && errno != EEXIST))
+		die("cannot make %s: %s", buf, strerror(errno));
+	return buf;
+}
+
 void jit_run(void)
 {
-	char own[] = "/tmp/truth-engine-jit.XXXXXX";
+	char own[] = "/tmp/truth-engine-jit.XXXXXX", of_rank[4000];
 	const char *dir = opt.jit_cache;
 
+	if (opt.jit != JIT_NONE)
+		dir = dir ? folder_of_rank(dir, of_rank, sizeof(of_rank)) : mkdtemp(own);
 	if (opt.jit != JIT_NONE && !dir)
-		dir = mkdtemp(own);
-	if (opt.jit != JIT_NONE && (!dir || (mkdir(dir, 0755) && errno != EEXIST)))
-		die("cannot make %s: %s", dir ? dir : own, strerror(errno));
+		die("cannot make %s: %s", own, strerror(errno));
 	for (int k = 0; k < opt.kernels && opt.jit != JIT_NONE; k++) {
 		if (opt.jit == JIT_CC)
 			with_cc(dir, k);

@@ -26,7 +26,7 @@ noinst_LTLIBRARIES += %D%/route-elf.la
 %C%_route_elf_la_LIBADD = tests/fakecuda/libcuda.la
 
 noinst_PROGRAMS += %D%/compare
-%C%_compare_SOURCES = %D%/compare.c %D%/judge.h %D%/truth_view.c
+%C%_compare_SOURCES = %D%/compare.c %D%/judge.h %D%/truth_view.c %D%/truth_wall.c
 %C%_compare_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 %C%_compare_LDADD = $(ROOM_LIBS) -lm
 TESTS += %D%/compare.sh

@@ -34,10 +34,8 @@ static void start(int rank)
 	model_read_headers(opt.model, &m);
 	device_find();
 	burn_ms(opt.init_ms + opt.slow_ms[STEP_process_init]);
-	if (rank == opt.late_rank) {
-		truth_event("process_init", "late", now_ns());
+	if (rank == opt.late_rank)
 		burn_ms(opt.late_ms);
-	}
 	crash_at(STEP_process_init);
 	say(WHO_ENGINE, rank, "Initializing a V1 LLM engine (v0.32.0) with config: model='%s'",
 	    opt.model);

@@ -79,6 +79,27 @@ static void read_truth(struct judge *j, const char *path)
 		bail(path, "it is empty");
 }
 
+/* A log may hold several starts, one after the other: keep the one that this run saw. */
+static void keep_one_start(struct judge *j, const char *path)
+{
+	size_t first = SIZE_MAX, kept = 0;
+
+	for (size_t i = 0; i < j->lines.n; i++) {
+		const struct line *l = &j->lines.v[i];
+		bool root = !strcmp(l->sub, "begin") && l->rank < 0;
+
+		if (root && first != SIZE_MAX)
+			break;
+		if (root && l->start_ns >= j->start_ns)
+			first = i;
+		if (first != SIZE_MAX)
+			j->lines.v[kept++] = *l;
+	}
+	if (!kept)
+		bail(path, "no start in it began after the run did");
+	j->lines.n = kept;
+}
+
 void judge_open(struct judge *j, const char *db, int64_t run, const char *truth)
 {
 	sqlite3_stmt *s;
@@ -98,6 +119,7 @@ void judge_open(struct judge *j, const char *db, int64_t run, const char *truth)
 	j->tier = sqlite3_column_int(s, 3);
 	sqlite3_finalize(s);
 	read_truth(j, truth);
+	keep_one_start(j, truth);
 }
 
 const struct line *judge_line(const struct judge *j, const char *view, const char *sub, int pid)
@@ -144,50 +166,4 @@ uint64_t truth_busy(const struct judge *j, int pid, enum item item)
 	ns = union_ns(pieces.v, pieces.n);
 	vec_free(&pieces);
 	return ns;
-}
-
-/*
- * The process that drives: the only one that works, or the rank that was made late (it lags behind in every
- * stage). 0: several ranks and none was made late, so which one drives when is not for this log to say.
- */
-static int driver(const struct judge *j)
-{
-	const struct line *late = judge_line(j, "event", "late", 0);
-	bool ranks = false;
-
-	vec_for_each (l, &j->lines)
-		ranks |= l->rank >= 0;
-	return late ? late->pid : ranks ? 0 : j->lines.v[0].pid;
-}
-
-/* The ready event is an interval, in which the stored end may lie anywhere. */
-bool truth_wall(const struct judge *j, uint64_t ret_ns[ITEM_COUNT], uint64_t *ret_end_ns)
-{
-	const struct line *ready = judge_line(j, "event", "ready", 0);
-	const struct line *crash = judge_line(j, "event", "crash", 0);
-	const struct line *end = ready ? ready : crash;
-	int pid = driver(j);
-	uint64_t at = 0, end_ns;
-
-	memset(ret_ns, 0, ITEM_COUNT * sizeof(*ret_ns));
-	if (!pid || !end)
-		return false;
-	vec_for_each (l, &j->lines) {
-		if (strcmp(l->view, "step") || l->pid != pid)
-			continue;
-		/* All before the driver's first step was somebody's start: its own loader, its ancestors. */
-		if (!at)
-			ret_ns[ITEM_PROCESS_INIT] += l->start_ns - j->start_ns;
-		ret_ns[l->item] += l->end_ns - l->start_ns;
-		at = l->end_ns;
-	}
-	if (!at)
-		return false;
-	end_ns = j->end_ns < end->start_ns ? end->start_ns
-		 : j->end_ns > end->end_ns ? end->end_ns
-					   : j->end_ns;
-	if (end_ns > at)
-		ret_ns[ready ? ITEM_SERVING_UP : end->item] += end_ns - at;
-	*ret_end_ns = end_ns;
-	return true;
 }

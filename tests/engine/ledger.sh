@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The whole path against the truth engine: every loader, one rank and three, forked and executed, at both tiers. Each
+# command is two starts: the first cold and without compiled kernels, the second warm and with them.
+# LEDGER_ONLY='mmap 1 fork 1' runs one cell; LEDGER_DIR: where the model is made, on a disk that can be made cold.
+. "$top_srcdir/tests/tap.sh"
+
+coldprof=$top_builddir/coldprof
+engine=$top_builddir/tests/engine/truth-engine
+compare=$top_builddir/tests/engine/compare
+dir=$(mktemp -d "${LEDGER_DIR:-/var/tmp}/coldprof-ledger.XXXXXX") || bail "no folder for the model"
+# The truth log is written inside the steps that it times: not to a disk that may make a writer wait.
+truth=$(mktemp -p /dev/shm coldprof-truth.XXXXXX 2>/dev/null) || truth=$dir/truth
+trap 'rm -rf "$dir" "$truth"; tap_cleanup' EXIT
+FAKECUDA=cuInit=60ms,ctx=120ms,module=10ms
+export FAKECUDA
+unset TRITON_CACHE_DIR
+"$engine" --make-model 67108864 "$dir/model" || bail "no model"
+
+# A port that nothing listens on; each cell takes the next one.
+port=18500
+next_port()
+{
+	while :; do
+		port=$((port + 1))
+		grep -q ":$(printf '%04X' "$port") [0-9A-F]*:0000 0A" /proc/net/tcp || return
+	done
+}
+
+tier1=
+"$coldprof" -n 1 --tier 1 --db "$dir/db" --until exit -q -- true >"$dir/out" 2>&1
+[ "$(sqlite3 "$dir/db" 'SELECT tier FROM run ORDER BY id DESC LIMIT 1')" = 1 ] || tier1="no rights for the kernel probes"
+
+# usage: cell LOADER RANKS SPAWN TIER
+cell()
+{
+	name="$1, $2 ranks by $3, tier $4"
+	[ -z "${LEDGER_ONLY:-}" ] || [ "$LEDGER_ONLY" = "$*" ] || return 0
+	if [ "$4" = 1 ] && [ -n "$tier1" ]; then
+		skip "$name" "$tier1"
+		return
+	fi
+	next_port
+	rm -rf "$dir/cache" "$dir/db"
+	: >"$truth"
+	late=
+	[ "$2" = 1 ] || late="--late-rank 1=500"
+	status "$name: starts twice" 0 timeout 60 "$coldprof" -n 2 --tier "$4" --db "$dir/db" -- "$engine" \
+		--model "$dir/model" --truth "$truth" --driver fake --loader "$1" --ranks "$2" --spawn "$3" $late \
+		--jit cc --kernels 1 --jit-cache "$dir/cache" --graphs 4 --port "$port" --slow allocator=60 \
+		--slow graphs=60 --slow serving_up=60
+	warm=--warm
+	[ "$1" != direct ] || warm=--cold
+	if [ "$4" = 0 ]; then
+		ok "$name: cold, JIT miss" "$compare" --db "$dir/db" --run 1 --truth "$truth"
+		ok "$name: warm, JIT hit" "$compare" --db "$dir/db" --run 2 --truth "$truth"
+	else
+		ok "$name: cold, JIT miss" "$compare" --db "$dir/db" --run 1 --truth "$truth" --cold
+		ok "$name: warm, JIT hit" "$compare" --db "$dir/db" --run 2 --truth "$truth" "$warm"
+	fi
+}
+
+for tier in 1 0; do
+	for loader in mmap mmap-random read direct threads; do
+		cell "$loader" 1 fork "$tier"
+		cell "$loader" 3 fork "$tier"
+		cell "$loader" 3 exec "$tier"
+	done
+done
+done_testing

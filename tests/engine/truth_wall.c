@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wall partition as the truth log has it. The engine's processes never idle in a step, so of the rules only
+ * these are needed: the one at the least stage drives, of equals the one that leaves that stage last; and the item is
+ * that of the step which the driver is in.
+ */
+#include "judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum stage { STAGE_INIT, STAGE_CONTEXT, STAGE_WEIGHTS, STAGE_JIT, STAGE_DONE };
+
+struct worker {
+	int pid;
+	uint64_t born_ns;
+	uint64_t leaves_ns[STAGE_DONE]; /* UINT64_MAX: never */
+};
+
+typedef VEC(struct worker) workers;
+typedef VEC(uint64_t) moments;
+
+static int by_time(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+/* When 95 % of this process's bytes were on the device: from then on it is no more in the stage of weights. */
+static uint64_t weights_in_ns(const struct judge *j, int pid)
+{
+	VEC(struct line) copies = {0};
+	uint64_t total = 0, sum = 0, at = UINT64_MAX;
+
+	vec_for_each (l, &j->lines)
+		if (!strcmp(l->view, "work") && !strcmp(l->sub, "h2d") && l->pid == pid) {
+			vec_push(&copies, *l);
+			total += l->bytes;
+		}
+	if (copies.n)
+		qsort(copies.v, copies.n, sizeof(*copies.v), by_end);
+	for (size_t i = 0; i < copies.n && at == UINT64_MAX; i++) {
+		sum += copies.v[i].bytes;
+		if (sum * 100 >= total * 95)
+			at = copies.v[i].end_ns;
+	}
+	vec_free(&copies);
+	return at;
+}
+
+/* A process that works is one with a step of the context. */
+static void find_workers(const struct judge *j, workers *ret)
+{
+	vec_for_each (l, &j->lines) {
+		const struct line *init = judge_line(j, "step", "process_init", l->pid);
+		const struct line *alloc = judge_line(j, "step", "allocator", l->pid);
+		const struct line *graphs = judge_line(j, "step", "graphs", l->pid);
+		struct worker *w;
+
+		if (strcmp(l->view, "step") || l->item != ITEM_CUDA_CONTEXT)
+			continue;
+		w = vec_add(ret);
+		w->pid = l->pid;
+		w->born_ns = init ? init->start_ns : l->start_ns;
+		w->leaves_ns[STAGE_INIT] = l->start_ns;
+		w->leaves_ns[STAGE_CONTEXT] = alloc ? alloc->start_ns : UINT64_MAX;
+		w->leaves_ns[STAGE_WEIGHTS] = weights_in_ns(j, l->pid);
+		w->leaves_ns[STAGE_JIT] = graphs ? graphs->end_ns : UINT64_MAX;
+	}
+}
+
+static enum stage stage_at(const struct worker *w, uint64_t at_ns)
+{
+	int s = STAGE_INIT;
+
+	while (s < STAGE_DONE && w->leaves_ns[s] <= at_ns)
+		s++;
+	return (enum stage)s;
+}
+
+static const struct worker *driver_at(const workers *all, uint64_t at_ns)
+{
+	const struct worker *best = NULL;
+	enum stage least = STAGE_DONE;
+
+	vec_for_each (w, all) {
+		enum stage s = stage_at(w, at_ns);
+
+		if (w->born_ns > at_ns || s == STAGE_DONE)
+			continue;
+		if (s < least || (best && s == least && w->leaves_ns[s] > best->leaves_ns[s])) {
+			best = w;
+			least = s;
+		}
+	}
+	return best;
+}
+
+/* A process that died has no line for its last step: that is the one it died in. */
+static enum item item_at(const struct judge *j, int pid, uint64_t at_ns, enum item open)
+{
+	vec_for_each (l, &j->lines)
+		if (!strcmp(l->view, "step") && l->pid == pid && l->start_ns <= at_ns &&
+		    at_ns < l->end_ns)
+			return l->item;
+	return open;
+}
+
+static void cut(const struct judge *j, const workers *all, uint64_t end_ns, moments *ret)
+{
+	vec_push(ret, j->start_ns);
+	vec_push(ret, end_ns);
+	vec_for_each (w, all) {
+		vec_push(ret, w->born_ns);
+		for (int s = 0; s < STAGE_DONE; s++)
+			vec_push(ret, w->leaves_ns[s]);
+	}
+	vec_for_each (l, &j->lines)
+		if (!strcmp(l->view, "step")) {
+			vec_push(ret, l->start_ns);
+			vec_push(ret, l->end_ns);
+		}
+	qsort(ret->v, ret->n, sizeof(*ret->v), by_time);
+}
+
+bool truth_wall(const struct judge *j, uint64_t ret_ns[ITEM_COUNT], uint64_t *ret_end_ns)
+{
+	const struct line *ready = judge_line(j, "event", "ready", 0);
+	const struct line *end = ready ? ready : judge_line(j, "event", "crash", 0);
+	uint64_t end_ns, first = UINT64_MAX;
+	workers all = {0};
+	moments at = {0};
+
+	memset(ret_ns, 0, ITEM_COUNT * sizeof(*ret_ns));
+	if (!end)
+		return false;
+	end_ns = j->end_ns < end->start_ns ? end->start_ns
+		 : j->end_ns > end->end_ns ? end->end_ns
+					   : j->end_ns;
+	find_workers(j, &all);
+	vec_for_each (w, &all)
+		first = w->born_ns < first ? w->born_ns : first;
+	cut(j, &all, end_ns, &at);
+	for (size_t i = 0; i + 1 < at.n && at.v[i + 1] <= end_ns; i++) {
+		const struct worker *w = driver_at(&all, at.v[i]);
+		enum item item = ITEM_PROCESS_INIT;
+
+		if (at.v[i] < j->start_ns)
+			continue;
+		if (w)
+			item = item_at(j, w->pid, at.v[i], end->item);
+		else if (at.v[i] >= first)
+			item = ITEM_SERVING_UP;
+		ret_ns[item] += at.v[i + 1] - at.v[i];
+	}
+	vec_free(&all);
+	vec_free(&at);
+	*ret_end_ns = end_ns;
+	return true;
+}
