@@ -71,9 +71,9 @@ static void test_hooked_names(void)
 {
 	static const char *const hooked[] = {
 #define HOOKS_DRIVER_ONLY
-#define CALL(symbol, cls, params, args, bytes, handle, aux, extra)		#symbol,
+#define CALL(symbol, cls, params, args, bytes, handle, aux, extra)		  #symbol,
 #define COPY(symbol, params, args, bytes, destination, stream, source, direction) #symbol,
-#define SPECIAL(symbol, cls, params, args)					#symbol,
+#define SPECIAL(symbol, cls, params, args)					  #symbol,
 #include "shim/hooks.def"
 	};
 	size_t n = sizeof(hooked) / sizeof(*hooked), there = 0;
