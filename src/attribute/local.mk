@@ -11,3 +11,4 @@ libcoldprof_a_SOURCES += \
 	%D%/times.c \
 	%D%/work.c \
 	%D%/world.c %D%/world.h
+EXTRA_DIST += %D%/README
