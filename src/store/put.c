@@ -27,6 +27,7 @@ struct writer {
 	struct err *err;
 	sqlite3_stmt *find, *add;
 	struct known *known;
+	int64_t kinds[KIND_COUNT], sources[SOURCE_COUNT]; /* ids of words, 0 not asked yet */
 };
 
 static int writer_init(struct writer *w, struct store *s, struct err *err)
@@ -95,6 +96,16 @@ static int bind_string(struct writer *w, sqlite3_stmt *q, int i, const char *tex
 	return 0;
 }
 
+static int bind_word(struct writer *w, sqlite3_stmt *q, int i, const char *word, int64_t *id)
+{
+	if (!*id)
+		*id = string_id(w, word);
+	if (*id < 0)
+		return (int)*id;
+	sqlite3_bind_int64(q, i, *id);
+	return 0;
+}
+
 static void bind_u64(sqlite3_stmt *q, int i, uint64_t v)
 {
 	if (v == UNKNOWN)
@@ -141,9 +152,11 @@ static int bind_field(struct writer *w, sqlite3_stmt *q, int i, const struct fie
 	case F_STR:
 		return bind_string(w, q, i, *(const char *const *)p);
 	case F_KIND:
-		return bind_string(w, q, i, kind_word(*(const uint16_t *)p));
+		return bind_word(w, q, i, kind_word(*(const uint16_t *)p),
+				 &w->kinds[*(const uint16_t *)p]);
 	case F_SOURCE:
-		return bind_string(w, q, i, source_word(*(const uint16_t *)p));
+		return bind_word(w, q, i, source_word(*(const uint16_t *)p),
+				 &w->sources[*(const uint16_t *)p]);
 	case F_ROLE:
 		return bind_string(w, q, i, role_word(*(const uint8_t *)p));
 	case F_CLASS:
@@ -301,6 +314,39 @@ static int put_file_totals(struct store *s, int64_t run, struct err *err)
 	return store_exec(s, sql, "write to", err);
 }
 
+static bool has_jit(const struct trace *t)
+{
+	vec_for_each (e, &t->evidence)
+		if (e->kind == KIND_COMPILER || e->kind == KIND_COMPILE ||
+		    e->kind == KIND_MODULE_LOAD || e->kind == KIND_CACHE_IO)
+			return true;
+	return false;
+}
+
+/* The object is what the evidence names: a module, else its file, else the compiler's command. */
+static int put_jit_totals(struct store *s, const struct trace *t, struct err *err)
+{
+	static const char fmt[] =
+		"INSERT INTO jit_total SELECT run, row_number() OVER () - 1, process, kind, "
+		"object, first, last,"
+		" CAST(work AS INTEGER) FROM (SELECT e.run, e.process, e.kind, coalesce(e.what, "
+		"f.path, p.command) AS object,"
+		" min(e.start_ns) AS first, max(e.end_ns) AS last, total(e.end_ns - e.start_ns) AS "
+		"work"
+		" FROM evidence e LEFT JOIN file f ON f.run = e.run AND f.id = e.file"
+		" LEFT JOIN process p ON p.run = e.run AND p.id = e.process"
+		" WHERE e.run = %lld AND e.kind IN (SELECT id FROM string WHERE text IN"
+		" ('compiler', 'compile', 'module_load', 'cache_io')) GROUP BY 2, 3, 4 ORDER BY "
+		"first)";
+	char sql[sizeof(fmt) + 32];
+	int r = clear_table(s, "jit_total", t->run.id, err);
+
+	if (r < 0 || !has_jit(t))
+		return r;
+	snprintf(sql, sizeof(sql), fmt, (long long)t->run.id);
+	return store_exec(s, sql, "write to", err);
+}
+
 int store_put_trace(struct store *s, const struct trace *t, struct err *err)
 {
 	struct writer w;
@@ -319,6 +365,8 @@ int store_put_trace(struct store *s, const struct trace *t, struct err *err)
 	}
 	if (r >= 0)
 		r = put_file_totals(s, t->run.id, err);
+	if (r >= 0)
+		r = put_jit_totals(s, t, err);
 	writer_done(&w);
 	if (r >= 0)
 		return store_commit(s, err);

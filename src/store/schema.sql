@@ -94,6 +94,14 @@ CREATE TABLE file_total (
 	PRIMARY KEY (run, file)
 ) STRICT, WITHOUT ROWID;
 
+-- evidence of compilers, in-process compiles, module loads and compile-cache I/O, summed up per process, kind and
+-- object, when the run is stored.
+CREATE TABLE jit_total (
+	run INTEGER NOT NULL, id INTEGER NOT NULL, process INTEGER, kind INTEGER NOT NULL, object INTEGER,
+	first_ns INTEGER, last_ns INTEGER, work_ns INTEGER,
+	PRIMARY KEY (run, id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE exec (
 	run INTEGER NOT NULL, id INTEGER NOT NULL, process INTEGER, at_ns INTEGER, exe INTEGER, command INTEGER,
 	PRIMARY KEY (run, id)

@@ -1,1 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+
+EXTRA_PROGRAMS += tests/bench/store_bench
+tests_bench_store_bench_SOURCES = %D%/store_bench.c tests/unit/traces.h
+tests_bench_store_bench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS)
+tests_bench_store_bench_LDADD = $(ROOM_LIBS)

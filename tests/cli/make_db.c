@@ -101,6 +101,8 @@ static void hand_made(struct trace *t, const char *state, double weights_s, uint
 	add_evidence(t, KIND_ALLOC, NO_INDEX, 4.5, 5, 1000000000);
 	add_evidence(t, KIND_FAULT, 0, 5, w, 400000000);
 	add_evidence(t, KIND_CAPTURE, NO_INDEX, w + 1, w + 3, 0);
+	add_evidence(t, KIND_MODULE_LOAD, 0, w + 1, w + 1.25, 0);
+	add_evidence(t, KIND_MODULE_LOAD, 0, w + 2, w + 2.25, 0);
 	vec_push(&t->listeners, ((struct listener){0, 8000, T0 + S(w + 4), "127.0.0.1"}));
 	vec_push(&t->marks, ((struct mark){"port:8000", T0 + S(w + 4)}));
 	vec_push(&t->marks, ((struct mark){"http:8000/health", T0 + S(w + 5)}));

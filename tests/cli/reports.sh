@@ -49,6 +49,8 @@ is "processes: who drove how long" "$("$coldprof" report processes --run 1 --for
 	"100,1,vllm,0,,,1000000000 101,100,VLLM::Worker,1000000000,,,13000000000 "
 is "readiness" "$("$coldprof" report readiness --run 1 --format csv | sed 1d | tr -d '\r' | tr '\n' ' ')" \
 	"port:8000,15000000000 http:8000/health,16000000000 "
+is "jit: summed per object" "$("$coldprof" report jit --run 1 --format csv | sed 1d | tr -d '\r')" \
+	"101,module_load,/models/tiny/model-00001-of-00001.safetensors,unknown,,1250000000,500000000"
 is "the last run is the default" "$("$coldprof" report state --format csv | sed -n 2p | tr -d '\r')" state,unknown
 is "a run that was never finished is listed" "$("$coldprof" list --format csv | sed -n '$p' | tr -d '\r' | cut -d, -f1,6,7)" 4,,0
 like "and has no ledger" "$("$coldprof" report --run 4)" "begun and not finished"
