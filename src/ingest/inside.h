@@ -49,6 +49,12 @@ struct touch {
 	uint64_t start_ns, end_ns, from, to;
 };
 
+/* sched_yield calls of one thread within 100 ms. */
+struct yielded {
+	int32_t process, tid;
+	uint64_t start_ns, calls;
+};
+
 /* A piece of log as the shim saw it written. */
 struct written {
 	struct log_line line;
@@ -69,6 +75,7 @@ struct ingest {
 	VEC(struct file_info) files; /* beside trace.files */
 	VEC(struct call) calls;
 	VEC(struct written) written;
+	VEC(struct yielded) yields;
 	VEC(struct mapping) mappings;
 	VEC(struct touch) touches;
 	uint64_t skipped; /* records that made no sense */

@@ -330,26 +330,65 @@ static void take_map(struct ingest *in, const struct ring_record *rec)
 			      w->address,	   w->size_bytes, w->offset};
 }
 
-/* Where the kernel side told what the thread did, the yields go into that. */
+/* Where the kernel side told what threads did, it counted their yields too. */
 static void take_yield(struct ingest *in, const struct ring_record *rec)
 {
 	const struct wire_yield *w = &rec->yield;
-	int32_t process = process_of(in, rec);
-	struct thread_time *best = NULL;
+	struct yielded *y;
 
+	if (in->t->saw & SAW_TIMES)
+		return;
 	if (!sane_times(w->start_ns, w->end_ns)) {
 		in->skipped++;
 		return;
 	}
-	vec_for_each (it, &in->t->times) {
-		if (it->process != process || it->tid != rec->head.tid ||
-		    it->start_ns > w->start_ns || it->end_ns < w->start_ns)
-			continue;
-		best = it;
+	y = vec_add(&in->yields);
+	*y = (struct yielded){process_of(in, rec), rec->head.tid, w->start_ns, w->calls};
+}
+
+static int by_thread_time(const void *a, const void *b)
+{
+	const struct thread_time *x = *(struct thread_time *const *)a,
+				 *y = *(struct thread_time *const *)b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Each count goes to what its thread did at that time. */
+static void place_yields(struct ingest *in)
+{
+	VEC(struct thread_time *) order = {0};
+
+	for (size_t i = 0; in->yields.n && i < in->t->times.n; i++)
+		vec_push(&order, &in->t->times.v[i]);
+	if (order.n)
+		qsort(order.v, order.n, sizeof(order.v[0]), by_thread_time);
+	vec_for_each (y, &in->yields) {
+		struct thread_time want = {.process = y->process,
+					   .tid = y->tid,
+					   .start_ns = y->start_ns},
+				   *key = &want;
+		size_t low = 0, high = order.n;
+
+		while (low < high) {
+			size_t mid = low + (high - low) / 2;
+
+			if (by_thread_time(&order.v[mid], &key) <= 0)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		key = low ? order.v[low - 1] : NULL;
+		if (key && key->process == y->process && key->tid == y->tid &&
+		    key->end_ns >= y->start_ns)
+			key->yields = (key->yields == UNKNOWN ? 0 : key->yields) + y->calls;
 	}
-	if (!best || (in->t->saw & SAW_TIMES && best->yields != UNKNOWN && best->yields))
-		return;
-	best->yields = (best->yields == UNKNOWN ? 0 : best->yields) + w->calls;
+	vec_free(&order);
+	vec_free(&in->yields);
 }
 
 static void take(struct ingest *in, const struct ring_record *rec)
@@ -417,6 +456,7 @@ void memory_read(struct ingest *in)
 		if (process_of(in, &rec) != NO_INDEX)
 			take(in, &rec);
 	join_written(in);
+	place_yields(in);
 	if (in->calls.n)
 		qsort(in->calls.v, in->calls.n, sizeof(in->calls.v[0]), by_thread);
 }

@@ -69,8 +69,20 @@ static void add_unseen(struct ingest *in)
 	}
 }
 
+/* Libraries are mapped by the thousand, and no weights come out of them. */
+static void keep_weights(struct ingest *in)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->mappings.n; i++)
+		if (in->t->files.v[in->mappings.v[i].file].cls == FILE_WEIGHTS)
+			in->mappings.v[n++] = in->mappings.v[i];
+	in->mappings.n = n;
+}
+
 void touch_derive(struct ingest *in)
 {
+	keep_weights(in);
 	vec_for_each (c, &in->calls) {
 		const struct mapping *m;
 		struct touch *touch;

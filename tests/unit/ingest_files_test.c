@@ -258,8 +258,51 @@ static void test_cache(void)
 	trace_done(&t);
 }
 
+/* A rank copies every third 4 MiB out of a mapping: that is what it touched, whatever lies between its faults. */
+static void test_touched(void)
+{
+	for (int faults = 0; faults < 2; faults++) {
+		struct wire_writer w;
+		struct trace t;
+		uint64_t io = 0;
+
+		open_trace(&t, faults ? SAW_TREE | SAW_FAULTS | SAW_WAITS : 0);
+		writer_open(&w);
+		writer_process(&w, 1009, 1, 13 * MS, WIRE_PROCESS_EXEC, "/nowhere/server",
+			       argv_words, sizeof(argv_words));
+		writer_file(&w, 1, 7, 211, 252 * MB, "/nowhere/model.safetensors");
+		writer_map(&w, 1009, 1, 20 * MS, 0x700000000000, 252 * MB, 0);
+		for (uint64_t i = 0; i < 21; i++)
+			writer_call(&w, 1009, WIRE_CLASS_H2D, (100 + 20 * i) * MS,
+				    (117 + 20 * i) * MS, 4 * MB)
+				->extra = 0x700000000000 + i * 12 * MB;
+		if (faults)
+			add_file(&t, "/nowhere/model.safetensors", 211, 252 * MB, FILE_OTHER);
+		for (uint64_t i = 0; faults && i < 21; i++) {
+			struct access *a = add_access(&t, 0, 0, IO_MAPPED, (101 + 20 * i) * MS,
+						      (110 + 20 * i) * MS, UNKNOWN);
+
+			a->ops = 17;
+			a->min_offset = i * 12 * MB;
+			a->max_offset = i * 12 * MB + 3 * MB;
+		}
+		run(&t, &w);
+		vec_for_each (x, &t.io)
+			io += x->mapped_bytes;
+		is_int((int64_t)t.files.n, 1, "one file");
+		is_int((int64_t)io, 84 * MB, "a third of the file was touched, faults %s",
+		       faults ? "seen" : "not seen");
+		is_int((int64_t)sum_bytes(&t, KIND_H2D), 84 * MB, "and copied");
+		is_int((int64_t)sum_bytes(&t, KIND_FAULT), faults ? 84 * MB : 0,
+		       "faults have bytes only where they were seen");
+		writer_close(&w);
+		trace_done(&t);
+	}
+}
+
 int main(void)
 {
+	test_touched();
 	test_reads();
 	test_cold_and_warm();
 	test_mapping();

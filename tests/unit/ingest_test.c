@@ -213,6 +213,36 @@ static void test_tree(void)
 	trace_done(&t);
 }
 
+static void test_yields(void)
+{
+	struct wire_writer w;
+	struct trace t;
+
+	for (int saw = 0; saw < 2; saw++) {
+		open_trace(&t, saw ? SAW_TREE | SAW_TIMES : SAW_CPU);
+		writer_open(&w);
+		writer_process(&w, 1009, 1, 13 * MS, WIRE_PROCESS_EXEC, "/nowhere/server",
+			       argv_words, sizeof(argv_words));
+		for (uint64_t i = 0; i < 3; i++) {
+			struct thread_time *x = vec_add(&t.times);
+
+			*x = (struct thread_time){0,	  1009, i * 100 * MS, (i + 1) * 100 * MS,
+						  1,	  2,	UNKNOWN,      UNKNOWN,
+						  UNKNOWN};
+		}
+		writer_yield(&w, 1009, 110 * MS, 190 * MS, 40009);
+		writer_yield(&w, 1009, 195 * MS, 199 * MS, 2003);
+		writer_yield(&w, 1013, 110 * MS, 190 * MS, 7);
+		run(&t, &w);
+		ok(t.times.v[0].yields == UNKNOWN && t.times.v[2].yields == UNKNOWN,
+		   "no yields where none were seen");
+		is_int((int64_t)t.times.v[1].yields, saw ? -1 : 42012,
+		       "yields of the thread at the time");
+		writer_close(&w);
+		trace_done(&t);
+	}
+}
+
 static void test_nothing(void)
 {
 	struct err err = {{0}, {0}};
@@ -238,6 +268,7 @@ int main(void)
 	test_roles();
 	test_lines();
 	test_tree();
+	test_yields();
 	test_nothing();
 	return done_testing();
 }

@@ -179,3 +179,29 @@ static inline struct wire_read *writer_read(struct wire_writer *w, int32_t tid, 
 	r->head.tag = WIRE_TAG(WIRE_READ, 1, 0);
 	return r;
 }
+
+static inline void writer_map(struct wire_writer *w, int32_t tid, uint32_t file, uint64_t at_ns,
+			      uint64_t address, uint64_t size_bytes, uint64_t offset)
+{
+	struct wire_map *m = writer_slots(w, 1);
+
+	m->head.tid = tid;
+	m->file = file;
+	m->start_ns = m->end_ns = at_ns;
+	m->address = address;
+	m->size_bytes = size_bytes;
+	m->offset = offset;
+	m->head.tag = WIRE_TAG(WIRE_MAP, 1, 0);
+}
+
+static inline void writer_yield(struct wire_writer *w, int32_t tid, uint64_t start_ns,
+				uint64_t end_ns, uint64_t calls)
+{
+	struct wire_yield *y = writer_slots(w, 1);
+
+	y->head.tid = tid;
+	y->start_ns = start_ns;
+	y->end_ns = end_ns;
+	y->calls = calls;
+	y->head.tag = WIRE_TAG(WIRE_YIELD, 1, 0);
+}
