@@ -268,7 +268,7 @@ static uint64_t in_at(const struct evidence *e, uint64_t bytes, uint64_t t)
 
 	if (t < e->start_ns)
 		return 0;
-	return len ? (uint64_t)((unsigned __int128)bytes * (to - e->start_ns) / len) : bytes;
+	return len ? share(bytes, to - e->start_ns, len) : bytes;
 }
 
 /* Weight evidence of one actor, by index in the trace. */

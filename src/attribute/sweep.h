@@ -7,6 +7,18 @@
 
 #include "base/vec.h"
 
+/* whole * in / of, rounded down; 0 <= in <= of, 0 < of. */
+static inline uint64_t share(uint64_t whole, uint64_t in, uint64_t of)
+{
+	uint64_t product;
+
+	if (in == of)
+		return whole;
+	if (!__builtin_mul_overflow(whole, in, &product))
+		return product / of;
+	return (uint64_t)((unsigned __int128)whole * in / of);
+}
+
 /* Something at a time. */
 struct key {
 	uint64_t at;

@@ -221,15 +221,11 @@ uint64_t world_works_until(struct world *w, uint32_t thread, uint64_t from)
 	return until;
 }
 
-/* Sum of a cause before t: whole records, and of the one that holds t its share. */
-static void sum_at(const struct world *w, const struct thread *h, uint64_t t, int c,
-		   uint64_t *ret_ns, uint64_t *ret_known)
+/* The last record that begins by t; NULL. */
+static const struct record *record_at(const struct world *w, const struct thread *h, uint64_t t)
 {
 	size_t lo = h->record0, hi = h->record0 + h->records;
-	const struct record *r;
-	uint64_t in;
 
-	*ret_ns = *ret_known = 0;
 	while (lo < hi) {
 		size_t m = lo + (hi - lo) / 2;
 
@@ -238,15 +234,23 @@ static void sum_at(const struct world *w, const struct thread *h, uint64_t t, in
 		else
 			hi = m;
 	}
-	if (lo == h->record0)
+	return lo == h->record0 ? NULL : &w->records.v[lo - 1];
+}
+
+/* Sum of a cause before t, `r` being the record there: whole records, and of that one its share. */
+static void sum_at(const struct record *r, uint64_t t, int c, uint64_t *ret_ns, uint64_t *ret_known)
+{
+	uint64_t in;
+
+	*ret_ns = *ret_known = 0;
+	if (!r)
 		return;
-	r = &w->records.v[lo - 1];
 	*ret_ns = r->sum[c];
 	*ret_known = r->known[c];
 	if (r->ns[c] == UNKNOWN)
 		return;
 	in = (t < r->b ? t : r->b) - r->a;
-	*ret_ns += (uint64_t)((unsigned __int128)r->ns[c] * in / (r->b - r->a));
+	*ret_ns += share(r->ns[c], in, r->b - r->a);
 	*ret_known += in;
 }
 
@@ -254,13 +258,16 @@ void world_causes(const struct world *w, uint32_t thread, uint64_t a, uint64_t b
 		  struct segment *ret_segment)
 {
 	uint64_t ns[CAUSES], from, to, known_from, known_to;
+	const struct record *first = NULL, *last = NULL;
 
+	if (thread != NO_THREAD) {
+		first = record_at(w, &w->threads.v[thread], a);
+		last = record_at(w, &w->threads.v[thread], b);
+	}
 	for (int c = 0; c < CAUSES; c++) {
 		ns[c] = UNKNOWN;
-		if (thread == NO_THREAD)
-			continue;
-		sum_at(w, &w->threads.v[thread], a, c, &from, &known_from);
-		sum_at(w, &w->threads.v[thread], b, c, &to, &known_to);
+		sum_at(first, a, c, &from, &known_from);
+		sum_at(last, b, c, &to, &known_to);
 		if (known_to > known_from)
 			ns[c] = to - from;
 	}

@@ -36,8 +36,7 @@ static void sum_bytes(struct world *w, uint64_t *kinds, struct tally *all)
 		    !world_clip(w, &a, &b))
 			continue;
 		if (e->end_ns > e->start_ns)
-			bytes = (uint64_t)((unsigned __int128)bytes * (b - a) /
-					   (e->end_ns - e->start_ns));
+			bytes = share(bytes, b - a, e->end_ns - e->start_ns);
 		kinds[e->kind] = rows_sum(kinds[e->kind], bytes);
 		for (int32_t p = NO_INDEX;; p = e->process) {
 			struct tally *y = &all[(size_t)(p + 1) * ITEM_COUNT + (size_t)item];

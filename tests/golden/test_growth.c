@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ten times the input is at most some twelve times the steps, whatever its shape: the sweep counts its own steps, so
- * that no clock is asked. COLDPROF_TIMES=1 prints seconds beside them.
+ * that no clock is asked. COLDPROF_TIMES=1 prints CPU seconds beside them.
  */
 #include <time.h>
 
@@ -136,12 +136,12 @@ static uint64_t steps(void (*make)(struct trace *t, size_t n), size_t n)
 		end = e->end_ns > end ? e->end_ns : end;
 	t.run.start_ns = S;
 	t.run.ready_ns = t.run.end_ns = end + S;
-	clock_gettime(CLOCK_MONOTONIC, &a);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
 	if (attribute(&t, t.run.end_ns, &l))
 		bail("attribute refuses the input");
-	clock_gettime(CLOCK_MONOTONIC, &b);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 	if (getenv("COLDPROF_TIMES"))
-		diag("%zu pieces, %zu times, %zu processes: %.3f s, %zu segments, %" PRIu64
+		diag("%zu pieces, %zu times, %zu processes: %.3f s of CPU, %zu segments, %" PRIu64
 		     " steps",
 		     t.evidence.n, t.times.n, t.processes.n,
 		     (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9,
