@@ -52,7 +52,7 @@ struct verb {
 	int (*run)(int argc, char **argv, struct err *err);
 };
 
-extern const struct verb verb_record, verb_report, verb_diff, verb_list, verb_export;
+extern const struct verb verb_doctor, verb_record, verb_report, verb_diff, verb_list, verb_export;
 
 /* All verbs, NULL-terminated; the record verb first. */
 extern const struct verb *const verbs[];

@@ -13,6 +13,7 @@ const struct verb *const verbs[] = {
 	&verb_diff,
 	&verb_list,
 	&verb_export,
+	&verb_doctor,
 	NULL,
 };
 
