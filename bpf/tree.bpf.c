@@ -38,6 +38,22 @@ int BPF_PROG(tree_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+static __always_inline struct thread *thread_moved(struct task_struct *task, uint32_t old)
+{
+	struct thread *before = thread_find(old), *th;
+
+	if (!before)
+		return NULL;
+	slots_flush(before);
+	th = thread_add(task, before->pid, before->pid, RUN, bpf_ktime_get_ns());
+	if (th) {
+		th->fault_ends = before->fault_ends;
+		th->fault_untimed = before->fault_untimed;
+	}
+	bpf_map_delete_elem(&threads, &old);
+	return th;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(tree_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
@@ -53,6 +69,9 @@ int BPF_PROG(tree_exec, struct task_struct *task, int old_pid, struct linux_binp
 	th = thread_find((uint32_t)task->pid);
 	if (!th && !seeded)
 		th = seed(task, RUN);
+	/* A thread that is not the first called exec: it takes over the number of the first, which is gone. */
+	if (!th)
+		th = thread_moved(task, (uint32_t)old_pid);
 	if (!th)
 		return 0;
 	slots_flush(th);

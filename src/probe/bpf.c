@@ -53,6 +53,7 @@ struct bpf {
 	struct ring_buffer *ring;
 	int fault_fds[FAULT_EVENTS];
 	uint64_t records, bytes;
+	uint64_t strays; /* of processes that are not known, or not any more */
 };
 
 /* Which facts need which programs: all of a row's must be attached. */
@@ -256,6 +257,8 @@ int bpf_open(struct probe *p)
 	}
 	if (p->trace->saw & SAW_TREE)
 		p->tree_by = TREE_BPF;
+	if (!p->opt.log_ino[0] && !p->opt.log_ino[1])
+		p->trace->saw &= ~(unsigned)SAW_LOG;
 	return 0;
 }
 
@@ -420,6 +423,8 @@ static void on_proc_record(struct probe *p, struct proc *proc, const void *data)
 		const struct kernel_log *r = data;
 
 		log_add(p, proc->index, (int32_t)head->value, head->at_ns, r->text, r->bytes);
+		if (r->cut)
+			log_add(p, proc->index, (int32_t)head->value, head->at_ns, "\n", 1);
 		break;
 	}
 	}
@@ -447,6 +452,8 @@ static int on_record(void *arg, void *data, size_t size)
 	proc = tree_find(p, head->pid);
 	if (proc)
 		on_proc_record(p, proc, data);
+	else
+		p->bpf->strays++;
 	return 0;
 }
 
@@ -494,9 +501,12 @@ static void report(struct probe *p, uint64_t faults)
 		trace_note(p->trace, "bpf", "loss", n, "threads that found a full table");
 	if ((n = counter(p, KERNEL_FAULTS_UNTIMED)))
 		trace_note(p->trace, "bpf", "info", n, "page faults whose start was not seen");
+	/* A few come after the end of their thread. */
 	if (faults > ends)
-		trace_note(p->trace, "bpf", "loss", faults - ends,
-			   "page faults that no program saw");
+		trace_note(p->trace, "bpf", faults - ends > faults / 100 ? "loss" : "info",
+			   faults - ends, "page faults that no program saw");
+	if (p->bpf->strays)
+		trace_note(p->trace, "bpf", "loss", p->bpf->strays, "records of unknown processes");
 	trace_note(p->trace, "bpf", "info", p->bpf->records, "records from the kernel");
 	trace_note(p->trace, "bpf", "info", p->bpf->bytes, "bytes of records from the kernel");
 }

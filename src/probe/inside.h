@@ -132,6 +132,8 @@ void sample_threads(struct probe *p, uint64_t now_ns);
 /* A thread whose start is known (else 0); the same one again is left alone. */
 struct thread *thread_new(struct probe *p, struct proc *proc, int32_t tid, uint64_t start_ns);
 void thread_gone(struct probe *p, struct proc *proc, int32_t tid);
+/* After an exec there is one thread. */
+void thread_only(struct probe *p, struct proc *proc, int32_t tid, uint64_t at_ns);
 
 /* listen.c: listening sockets by asking, where no kernel program tells. */
 void listen_begin(struct probe *p);

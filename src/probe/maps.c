@@ -141,6 +141,7 @@ void maps_exec(struct probe *p, int32_t pid, uint64_t at_ns)
 {
 	struct space *s = space_of(p, pid);
 
+	s->dead_ns = 0;
 	vec_for_each (m, &s->live)
 		retire(s, m, m->start, m->end, at_ns);
 	vec_clear(&s->live);

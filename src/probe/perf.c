@@ -241,28 +241,26 @@ static void on_fork(struct probe *p, const struct task *t)
 	struct proc *proc;
 
 	if (t->pid != t->ppid) {
-		maps_fork(p, (int32_t)t->ppid, (int32_t)t->pid, t->time);
 		if (p->tree_by == TREE_PERF)
 			tree_fork(p, (int32_t)t->pid, (int32_t)t->ppid, t->time);
+		maps_fork(p, (int32_t)t->ppid, (int32_t)t->pid, t->time);
 		return;
 	}
 	proc = tree_find(p, (int32_t)t->pid);
-	if (proc && p->tree_by == TREE_PERF && !(p->trace->saw & SAW_TIMES))
+	if (proc && p->tree_by == TREE_PERF)
 		thread_new(p, proc, (int32_t)t->tid, t->time);
 }
 
+/* The first thread may end before the others, also when one of those calls exec: the last one is the process's end. */
 static void on_exit_record(struct probe *p, const struct task *t)
 {
 	struct proc *proc = tree_find(p, (int32_t)t->pid);
 
-	if (t->pid == t->tid)
-		maps_exit(p, (int32_t)t->pid, t->time);
 	if (!proc || p->tree_by != TREE_PERF)
 		return;
-	if (t->pid == t->tid)
+	thread_gone(p, proc, (int32_t)t->tid);
+	if (!proc->threads)
 		tree_gone(p, proc, t->time);
-	else
-		thread_gone(p, proc, (int32_t)t->tid);
 }
 
 static void on_comm(struct probe *p, const struct comm *c, uint64_t at_ns)
@@ -279,6 +277,7 @@ static void on_comm(struct probe *p, const struct comm *c, uint64_t at_ns)
 
 		tree_exec(p, proc, at_ns, NULL, command);
 		free(command);
+		thread_only(p, proc, (int32_t)c->pid, at_ns);
 	}
 	tree_name(p, proc, c->name);
 }

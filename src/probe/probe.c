@@ -86,11 +86,13 @@ static void choose(struct probe *p)
 			   "kernel probes cannot be loaded: %s (needs root, or CAP_BPF and "
 			   "CAP_PERFMON)",
 			   strerror(-rc));
-	rc = perf_open(p, !(p->trace->saw & SAW_FAULTS));
+	rc = p->opt.max_tier >= 0 ? perf_open(p, !(p->trace->saw & SAW_FAULTS)) : -ECANCELED;
 	if (rc < 0) {
-		trace_note(p->trace, "perf", "info", UNKNOWN,
-			   "no perf events: %s (kernel.perf_event_paranoid is above 2, or seccomp)",
-			   strerror(-rc));
+		if (rc != -ECANCELED)
+			trace_note(p->trace, "perf", "info", UNKNOWN,
+				   "no perf events: %s (kernel.perf_event_paranoid is above 2, or "
+				   "seccomp)",
+				   strerror(-rc));
 		/* Without mappings an address tells no file. */
 		p->trace->saw &= ~(unsigned)(SAW_FAULTS | SAW_WAITS);
 		return;

@@ -14,7 +14,7 @@ struct trace;
 
 struct probe_options {
 	pid_t root_pid; /* stopped at its barrier: nothing of it is missed */
-	int max_tier;	/* 0 or 1 */
+	int max_tier;	/* 0 or 1; -1: /proc alone */
 	/* The files behind the root's stdout and stderr (st_dev as the kernel encodes it, st_ino):
 	 * only writes to these are log. */
 	uint64_t log_dev[2], log_ino[2];

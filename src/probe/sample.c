@@ -152,6 +152,16 @@ void thread_gone(struct probe *p, struct proc *proc, int32_t tid)
 	free(th);
 }
 
+void thread_only(struct probe *p, struct proc *proc, int32_t tid, uint64_t at_ns)
+{
+	struct thread *th, *next;
+
+	HASH_ITER (hh, proc->threads, th, next)
+		if (th->tid != tid)
+			thread_gone(p, proc, th->tid);
+	thread_new(p, proc, tid, at_ns);
+}
+
 /* An open schedstat is read again at a third of the cost of opening it. */
 static ssize_t read_schedstat(struct probe *p, struct proc *proc, struct thread *th, char *buf,
 			      size_t size)

@@ -55,7 +55,7 @@ struct proc *tree_fork(struct probe *p, int32_t pid, int32_t ppid, uint64_t at_n
 	proc->ppid = ppid;
 	proc->index = (int32_t)p->trace->processes.n - 1;
 	HASH_ADD(hh, p->procs, pid, sizeof(proc->pid), proc);
-	if (!(p->trace->saw & SAW_TIMES))
+	if (p->tree_by != TREE_BPF)
 		thread_new(p, proc, pid, at_ns);
 	return proc;
 }
@@ -87,6 +87,7 @@ void tree_exit(struct probe *p, struct proc *proc, uint64_t at_ns, int32_t statu
 
 	it->end_ns = at_ns;
 	it->status = status;
+	maps_exit(p, proc->pid, at_ns);
 	drop(p, proc);
 }
 

@@ -18,7 +18,7 @@
 #define KERNEL_PATH_BYTES  1024u /* names of one path */
 #define KERNEL_NAME_MAX	   256u	 /* one name, NUL included */
 #define KERNEL_COMMAND_MAX 1024u /* bytes of a command line that are kept */
-#define KERNEL_LOG_MAX	   512u	 /* bytes of one write that are kept as log */
+#define KERNEL_LOG_MAX	   4096u /* bytes of one write that are kept as log */
 #define KERNEL_COMM_MAX	   16u
 
 enum kernel_kind {
