@@ -132,14 +132,6 @@ def by_item(ledger, key="wall_ns"):
     return total
 
 
-def process_items(row):
-    """item_wall_ns of a process: an object, or the same as text."""
-    value = row.get("item_wall_ns")
-    if isinstance(value, str) and value:
-        value = json.loads(value)
-    return value if isinstance(value, dict) else {}
-
-
 def judge_sum(mode, run, ledger):
     name = "%s start %d" % (mode, run)
     total = sum(row["wall_ns"] for row in ledger["rows"])
@@ -175,17 +167,16 @@ def judge_weights(real, mode, run, ledger):
     ok(ledger["state"] in (state, "mixed" if run == 2 else state), name + ": its state is " + state, ledger["state"])
 
 
-def judge_imports(real, mode, run):
+def judge_imports(mode, run, ledger):
     """Three processes import torch and vllm one after the other; no engine timer shows it."""
-    name = "%s start %d" % (mode, run)
-    want = (("the API server", r"^(vllm|python|APIServer|VLLM::APIServer)"), ("EngineCore", r"EngineCor"), ("Worker", r"Worker"))
-    rows = real.table(mode, "processes", run)
-    for title, pattern in want:
-        walls = [
-            process_items(r).get("process_init") or 0 for r in rows if re.search(pattern, r["name"] or "")
-        ]
-        ok(walls and max(walls) >= 1_000_000_000, "%s: %s's imports are process init" % (name, title),
-           "process_init of those: %s" % walls, ", ".join("%s %s" % (r["name"], r.get("item_wall_ns")) for r in rows[:12]))
+    for title, pattern in (("the API server", "vllm|python"), ("EngineCore", ".*EngineCor.*"), ("Worker", ".*Worker.*")):
+        wall = sum(
+            r["wall_ns"]
+            for r in ledger["rows"]
+            if r["item"] == "process_init" and re.match("init: (%s)(,|$)" % pattern, r["sub"])
+        )
+        ok(wall >= 1_000_000_000, "%s start %d: %s's imports are process init" % (mode, run, title),
+           "%.3f s" % (wall / 1e9), *rows_of(ledger, "process_init"))
 
 
 def spans_of(lines, begin, end):
@@ -212,6 +203,9 @@ def judge_compile(real, mode, lines, ledgers):
            "graphs_jit %.2f s, the server's lines lie %.2f s apart" % (jit, spans[run - 1]), *rows_of(ledger, "graphs_jit"))
         serving = items["serving_up"] / 1e9
         ok(serving <= 0.1 * ledger["wall_ns"] / 1e9 + 1, "%s start %d: not in serving up" % (mode, run), "%.2f s" % serving)
+    # The folder is full at the second start and yet of no use: a state, not a hit.
+    states = [ledger["state_caches"] for ledger in ledgers]
+    ok(states == ["empty", "filled"], mode + ": caches are empty, then filled", states)
     compilers = [r for r in real.table(mode, "processes", 1) if "cc1plus" in (r["name"] or "")]
     ok(len(compilers) >= 10, mode + " start 1: the cc1plus children are recorded", len(compilers))
     work = sum(r["work_ns"] or 0 for r in ledgers[0]["rows"] if r["item"] == "graphs_jit" and r["sub"] == "compiler")
@@ -243,7 +237,7 @@ def judge(real, mode, args):
     for run, ledger in enumerate(ledgers, 1):
         judge_sum(mode, run, ledger)
         judge_weights(real, mode, run, ledger)
-        judge_imports(real, mode, run)
+        judge_imports(mode, run, ledger)
     if "--enforce-eager" not in args:
         judge_compile(real, mode, lines, ledgers)
 
