@@ -12,3 +12,10 @@ coldprof_SOURCES += \
 	%D%/show_delta.c %D%/show_ledger.c %D%/show_ledger.h %D%/shown.c \
 	%D%/until.c %D%/until.h \
 	%D%/verb_diff.c %D%/verb_export.c %D%/verb_list.c %D%/verb_report.c
+
+bashcompletiondir = @bashcompletiondir@
+bashcompletion_DATA = src/cli/coldprof
+src/cli/coldprof: $(top_srcdir)/src/cli/completion.bash
+	$(AM_V_GEN)$(MKDIR_P) src/cli && cp $(top_srcdir)/src/cli/completion.bash $@
+CLEANFILES += src/cli/coldprof
+EXTRA_DIST += %D%/completion.bash

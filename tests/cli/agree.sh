@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# --help, made from the option tables, the man page and the completion name the same options and verbs.
+. "$top_srcdir/tests/tap.sh"
+. "$top_srcdir/tests/cli/cli.sh"
+
+man=$top_srcdir/man/coldprof.1
+completion=$top_srcdir/src/cli/completion.bash
+
+# Options at the start of a line of --help: "  -q, --quiet=X  words".
+in_help()
+{
+	"$coldprof" "$@" --help | sed -n 's/^ *\(-[a-z], \)\{0,1\}\(--\{0,1\}[a-z-]*\).*/\1\2/p' |
+		tr -d ',' | tr ' ' '\n' | grep -E '^-(-[a-z-]+|[a-z])$' | sort -u
+}
+
+in_man()
+{
+	sed -n 's/^\.It Fl //p' "$man" | sed 's/ Ar .*//' | tr ',' '\n' | tr -d ' ' |
+		sed -e 's/^-/--/' -e '/^--/!s/^/-/' | sort -u
+}
+
+# The words that completion offers behind a verb ("": none).
+offered()
+{
+	bash -c '. "$1"
+	COMP_WORDS=(coldprof ${2:+"$2"} "")
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+	_coldprof
+	printf "%s\n" "${COMPREPLY[@]}"' completion "$completion" "$1" | grep -v '^--$' | sort -u
+}
+
+verbs=$("$coldprof" --help | sed -n '/^verbs:$/,$s/^  \([a-z]*\)  .*/\1/p')
+ok "there are verbs" test -n "$verbs"
+all=$({
+	in_help
+	for v in $verbs; do in_help "$v"; done
+} | sort -u)
+is "the man page names every option, and no other" "$(in_man)" "$all"
+for v in $verbs; do
+	ok "the man page shows $v" grep -q "^\.Cm $v" "$man"
+	is "completion of $v" "$(offered "$v" | grep '^-')" "$(in_help "$v" | { cat; echo --help; } | sort -u)"
+done
+is "completion of options" "$(offered "" | grep '^-')" "$(in_help)"
+is "completion of verbs" "$(offered "" | grep -v '^-')" "$(printf '%s\n' "$verbs" | sort -u)"
+for n in 124 125 126 127; do
+	ok "the man page tells status $n" grep -q "^\.It $n" "$man"
+	like "--help tells status $n" "$("$coldprof" --help)" "^  $n  "
+done
+for m in http port log file exit; do
+	like "--help tells the mark $m" "$("$coldprof" --help)" "^  $m"
+	ok "the man page tells the mark $m" grep -q "^\.It Cm $m" "$man"
+done
+if command -v mandoc >/dev/null; then
+	is "the man page is sound" "$(mandoc -T lint -W warning "$man" 2>&1)" ""
+else
+	skip "the man page is sound" "no mandoc"
+fi
+done_testing
