@@ -8,13 +8,7 @@
 
 /* One line a verb; the record verb stays first. */
 const struct verb *const verbs[] = {
-	&verb_record,
-	&verb_report,
-	&verb_diff,
-	&verb_list,
-	&verb_export,
-	&verb_doctor,
-	NULL,
+	&verb_record, &verb_report, &verb_diff, &verb_list, &verb_export, &verb_doctor, NULL,
 };
 
 static const struct verb *find_verb(const char *name)

@@ -101,8 +101,8 @@ const char *trace_str(struct trace *t, const char *s)
 	return s ? trace_strn(t, s, strlen(s)) : NULL;
 }
 
-__attribute__((format(printf, 2, 0))) static const char *
-intern_v(struct trace *t, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static const char *intern_v(struct trace *t, const char *fmt,
+								  va_list ap)
 {
 	struct str b = {0};
 	const char *s;
@@ -143,7 +143,8 @@ int32_t trace_process_at(const struct trace *t, int32_t pid, uint64_t at_ns)
 	for (size_t i = 0; i < t->processes.n; i++) {
 		const struct process *p = &t->processes.v[i];
 
-		if (p->pid != pid || p->start_ns > at_ns || (p->end_ns != UNKNOWN && p->end_ns < at_ns))
+		if (p->pid != pid || p->start_ns > at_ns ||
+		    (p->end_ns != UNKNOWN && p->end_ns < at_ns))
 			continue;
 		if (found == NO_INDEX || p->start_ns >= t->processes.v[found].start_ns)
 			found = (int32_t)i;

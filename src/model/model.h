@@ -78,31 +78,48 @@ enum kind {
 };
 
 /* Who saw it. */
-enum source { SOURCE_SHIM, SOURCE_BPF, SOURCE_PERF, SOURCE_PROC, SOURCE_LOG, SOURCE_CUPTI, SOURCE_COUNT };
+enum source {
+	SOURCE_SHIM,
+	SOURCE_BPF,
+	SOURCE_PERF,
+	SOURCE_PROC,
+	SOURCE_LOG,
+	SOURCE_CUPTI,
+	SOURCE_COUNT
+};
 
 /* What a process is to the ledger. A VERSION_PROBE is `g++ --version` and the like: it begins and ends nothing. */
 enum role { ROLE_PLAIN, ROLE_COMPILER, ROLE_VERSION_PROBE, ROLE_COUNT };
 
 /* What a file is to a model server. */
-enum file_class { FILE_OTHER, FILE_WEIGHTS, FILE_COMPILE_CACHE, FILE_LIBRARY, FILE_PYTHON, FILE_CLASS_COUNT };
+enum file_class {
+	FILE_OTHER,
+	FILE_WEIGHTS,
+	FILE_COMPILE_CACHE,
+	FILE_LIBRARY,
+	FILE_PYTHON,
+	FILE_CLASS_COUNT
+};
 
 /* Absent values. A time or a count that is not known is UNKNOWN, never 0. */
-#define UNKNOWN	  UINT64_MAX
-#define NO_INDEX  (-1)
+#define UNKNOWN	 UINT64_MAX
+#define NO_INDEX (-1)
 
 struct process {
 	int32_t pid, ppid;
 	int32_t parent;	   /* index in the trace, NO_INDEX for the root and for orphans seen late */
 	uint64_t start_ns; /* fork; for the root its exec */
-	uint64_t exec_ns;  /* last exec before its first evidence; UNKNOWN when it never called exec */
-	uint64_t end_ns;   /* exit; UNKNOWN while it lives at the end of the run */
-	int32_t status;	   /* as wait(2) gives it; -1 unknown */
-	uint8_t role;	   /* enum role */
-	bool shim;	   /* the shim reported from it */
-	const char *name;  /* comm, or the title that it gave itself */
-	const char *exe;   /* path; NULL unknown */
-	const char *command;	 /* argv joined by spaces, secrets masked; NULL unknown */
-	const char *uncovered;	 /* why the shim is absent: "static", "secure execution", "environment cleared"; NULL */
+	uint64_t
+		exec_ns; /* last exec before its first evidence; UNKNOWN when it never called exec */
+	uint64_t end_ns;     /* exit; UNKNOWN while it lives at the end of the run */
+	int32_t status;	     /* as wait(2) gives it; -1 unknown */
+	uint8_t role;	     /* enum role */
+	bool shim;	     /* the shim reported from it */
+	const char *name;    /* comm, or the title that it gave itself */
+	const char *exe;     /* path; NULL unknown */
+	const char *command; /* argv joined by spaces, secrets masked; NULL unknown */
+	const char *
+		uncovered; /* why the shim is absent: "static", "secure execution", "environment cleared"; NULL */
 };
 
 struct evidence {
@@ -138,8 +155,8 @@ struct file {
 	const char *target; /* where it resolves to, NULL the same */
 	uint64_t dev, ino;  /* st_dev in the kernel's own encoding (MAJOR << 20 | MINOR), st_ino */
 	uint64_t size_bytes;
-	const char *fs;	    /* file-system type */
-	uint8_t cls;	    /* enum file_class */
+	const char *fs;			/* file-system type */
+	uint8_t cls;			/* enum file_class */
 	uint64_t resident_before_bytes; /* UNKNOWN when the kernel would not tell */
 };
 
@@ -152,7 +169,14 @@ struct file_io {
 	uint8_t mode; /* enum io_mode */
 };
 
-enum io_mode { IO_READ = 1, IO_DIRECT = 2, IO_MAPPED = 4, IO_MAPPED_RANDOM = 8, IO_POPULATE = 16, IO_WRITE = 32 };
+enum io_mode {
+	IO_READ = 1,
+	IO_DIRECT = 2,
+	IO_MAPPED = 4,
+	IO_MAPPED_RANDOM = 8,
+	IO_POPULATE = 16,
+	IO_WRITE = 32
+};
 
 /*
  * The finest piece that a source hands over: one thread, one file, at most 10 ms, kept only in memory;
@@ -160,13 +184,13 @@ enum io_mode { IO_READ = 1, IO_DIRECT = 2, IO_MAPPED = 4, IO_MAPPED_RANDOM = 8, 
  */
 struct access {
 	int32_t process, tid, file;
-	uint8_t mode;	/* one enum io_mode bit */
-	uint8_t source; /* enum source */
-	uint64_t start_ns, end_ns; /* first begin, last end */
-	uint64_t ops;		   /* reads or faults */
-	uint64_t bytes;		   /* asked for, or touched where that is known; UNKNOWN */
-	uint64_t storage_bytes;	   /* page-cache fills and direct reads */
-	uint64_t busy_ns;	   /* inside the reads or faults; UNKNOWN */
+	uint8_t mode;			 /* one enum io_mode bit */
+	uint8_t source;			 /* enum source */
+	uint64_t start_ns, end_ns;	 /* first begin, last end */
+	uint64_t ops;			 /* reads or faults */
+	uint64_t bytes;			 /* asked for, or touched where that is known; UNKNOWN */
+	uint64_t storage_bytes;		 /* page-cache fills and direct reads */
+	uint64_t busy_ns;		 /* inside the reads or faults; UNKNOWN */
 	uint64_t min_offset, max_offset; /* in the file; UNKNOWN */
 };
 
@@ -232,7 +256,7 @@ struct setting {
 };
 
 struct run {
-	int64_t id; /* 0 before it is stored */
+	int64_t id;		  /* 0 before it is stored */
 	const char *command_json; /* argv as a JSON array, secrets masked */
 	const char *cwd, *label, *engine, *kernel, *host;
 	uint64_t wall_anchor_ns, mono_anchor_ns; /* one moment on both clocks */
@@ -240,7 +264,7 @@ struct run {
 	uint64_t ready_ns;			 /* UNKNOWN: never became ready */
 	uint64_t end_ns;			 /* ready, or where the run ended */
 	const char *ready_mark;			 /* e.g. "http:8000/health" */
-	const char *ending; /* "ready", "exit", "signal", "timeout", … */
+	const char *ending;			 /* "ready", "exit", "signal", "timeout", … */
 	int32_t tier;
 	int32_t status; /* of the root as wait(2) gives it; -1 unknown */
 	const char *state, *state_files, *state_caches;
@@ -261,7 +285,7 @@ enum saw {
 
 struct trace {
 	struct run run;
-	unsigned saw; /* enum saw */
+	unsigned saw;		       /* enum saw */
 	VEC(struct process) processes; /* [0] is the root */
 	VEC(struct evidence) evidence;
 	VEC(struct span) spans;
@@ -285,7 +309,7 @@ struct trace {
 struct segment {
 	uint64_t start_ns, end_ns;
 	uint16_t item, grade;
-	int32_t process; /* the driver; NO_INDEX in serving_up without one */
+	int32_t process;  /* the driver; NO_INDEX in serving_up without one */
 	const char *sub;  /* the sub-line: "storage read", "imports", "weights → jit" for other */
 	const char *rule; /* which rule of src/attribute/README decided, e.g. "2.1" */
 	uint64_t cpu_ns, runnable_ns, io_wait_ns, sleep_ns; /* UNKNOWN each */

@@ -27,10 +27,10 @@ static int told(int hook, const char *symbol, const uint64_t *args, unsigned n)
 /* An argument's first eight bytes, whatever its type. */
 #define BITS(x)                                                                                    \
 	({                                                                                         \
-		uint64_t bits_ = 0;                                                                 \
-		__typeof__(x) value_ = (x);                                                          \
-		memcpy(&bits_, &value_, sizeof(value_) < 8 ? sizeof(value_) : 8);                         \
-		bits_;                                                                              \
+		uint64_t bits_ = 0;                                                                \
+		__typeof__(x) value_ = (x);                                                        \
+		memcpy(&bits_, &value_, sizeof(value_) < 8 ? sizeof(value_) : 8);                  \
+		bits_;                                                                             \
 	})
 #define NTH(a, b, c, d, e, f, g, h, i, j, k, l, name, ...) name
 #define B1(a)						   BITS(a)
