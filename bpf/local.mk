@@ -15,6 +15,7 @@ BPF_INPUTS = \
 EXTRA_DIST += $(BPF_INPUTS)
 
 if BPF
+libcoldprof_a_CPPFLAGS += -I$(top_builddir)/bpf
 BUILT_SOURCES += bpf/coldprof.skel.h
 CLEANFILES += bpf/coldprof.skel.h bpf/coldprof.bpf.o
 

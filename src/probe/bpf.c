@@ -27,7 +27,6 @@ void bpf_close(struct probe *p)
 	(void)p;
 }
 #else
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
@@ -44,7 +43,7 @@ void bpf_close(struct probe *p)
 #include "model/model.h"
 #include "wire/kernel.h"
 
-#include "bpf/coldprof.skel.h"
+#include <coldprof.skel.h>
 
 #define FAULT_EVENTS 3
 
@@ -52,8 +51,6 @@ struct bpf {
 	struct coldprof_bpf *skel;
 	struct ring_buffer *ring;
 	int fault_fds[FAULT_EVENTS];
-	uint64_t records, bytes;
-	uint64_t strays; /* of processes that are not known, or not any more */
 };
 
 /* Which facts need which programs: all of a row's must be attached. */
@@ -78,7 +75,8 @@ static const struct {
 /* libbpf's words about the last failure: the program it was loading. Set while a load runs. */
 static char refused[64];
 
-static int hear(enum libbpf_print_level level, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static int hear(enum libbpf_print_level level,
+						      const char *format, va_list ap)
 {
 	char line[512], name[64];
 
@@ -219,8 +217,6 @@ static void attach(struct probe *p)
 	}
 }
 
-static int on_record(void *arg, void *data, size_t size);
-
 int bpf_open(struct probe *p)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
@@ -240,7 +236,7 @@ int bpf_open(struct probe *p)
 	p->bpf->skel = skel;
 	for (i = 0; i < FAULT_EVENTS; i++)
 		p->bpf->fault_fds[i] = -1;
-	p->bpf->ring = ring_buffer__new(bpf_map__fd(skel->maps.records), on_record, p, NULL);
+	p->bpf->ring = ring_buffer__new(bpf_map__fd(skel->maps.records), records_take, p, NULL);
 	if (!p->bpf->ring) {
 		rc = -errno;
 		libbpf_set_print(before);
@@ -259,201 +255,6 @@ int bpf_open(struct probe *p)
 		p->tree_by = TREE_BPF;
 	if (!p->opt.log_ino[0] && !p->opt.log_ino[1])
 		p->trace->saw &= ~(unsigned)SAW_LOG;
-	return 0;
-}
-
-/* The names of a path come from the file upwards. */
-static const char *path_text(const struct kernel_names *names, struct str *room)
-{
-	const char *at[KERNEL_PATH_BYTES / 2];
-	size_t n = 0, i, limit = names->bytes;
-
-	str_clear(room);
-	if (limit > sizeof(names->names))
-		limit = sizeof(names->names);
-	for (i = 0; i < limit && n < sizeof(at) / sizeof(at[0]); i += strlen(names->names + i) + 1)
-		at[n++] = names->names + i;
-	if (names->cut)
-		str_add(room, "/...");
-	while (n-- > 0)
-		str_addf(room, "/%s", at[n]);
-	return str_get(room);
-}
-
-static void on_exec(struct probe *p, struct proc *proc, const struct kernel_exec *r)
-{
-	char *command = procfs_mask(r->command, r->command_bytes);
-	struct str path = {0};
-
-	tree_exec(p, proc, r->head.at_ns, path_text(&r->path, &path), command);
-	free(command);
-	tree_name(p, proc, r->comm);
-	files_get(p, r->dev, r->ino, str_get(&path));
-	str_free(&path);
-}
-
-static void on_listen(struct probe *p, struct proc *proc, const struct kernel_listen *r)
-{
-	char address[INET6_ADDRSTRLEN] = "";
-
-	inet_ntop(r->family == AF_INET6 ? AF_INET6 : AF_INET, r->address, address, sizeof(address));
-	listen_add(p, proc->index, (uint16_t)r->head.value, r->head.at_ns, address);
-}
-
-static void on_faults(struct probe *p, struct proc *proc, const struct kernel_faults *r)
-{
-	struct fault_piece f = {
-		.process = proc->index,
-		.pid = r->head.pid,
-		.tid = r->head.tid,
-		.start_ns = r->head.at_ns,
-		.end_ns = r->end_ns,
-		.min_address = r->min_address,
-		.max_address = r->max_address,
-		.wait_ns = r->wait_ns,
-		.fill_bytes = r->fill_bytes,
-		.dev = r->dev,
-		.ino = r->ino,
-		.faults = r->faults,
-	};
-
-	vec_push(&p->pending, f);
-}
-
-static void on_populate(struct probe *p, struct proc *proc, const struct kernel_populate *r)
-{
-	struct fault_piece f = {
-		.process = proc->index,
-		.pid = r->head.pid,
-		.tid = r->head.tid,
-		.start_ns = r->head.at_ns,
-		.end_ns = r->end_ns,
-		.min_address = r->address,
-		.max_address = r->address + r->bytes,
-		.fill_bytes = r->fill_bytes,
-		.dev = r->dev,
-		.ino = r->ino,
-		.offset = r->offset,
-		.from_call = r->from_call,
-		.populate = true,
-	};
-
-	vec_push(&p->pending, f);
-}
-
-static void on_io(struct probe *p, struct proc *proc, const struct kernel_io *r)
-{
-	struct access a = {
-		.process = proc->index,
-		.tid = r->head.tid,
-		.file = files_get(p, r->dev, r->ino, NULL),
-		.mode = r->mode == KERNEL_DIRECT  ? IO_DIRECT
-			: r->mode == KERNEL_WRITE ? IO_WRITE
-						  : IO_READ,
-		.source = SOURCE_BPF,
-		.start_ns = r->head.at_ns,
-		.end_ns = r->end_ns,
-		.ops = r->ops,
-		.bytes = r->bytes,
-		.storage_bytes = r->mode == KERNEL_WRITE ? 0 : r->fill_bytes,
-		.busy_ns = r->busy_ns,
-		.min_offset = r->min_offset,
-		.max_offset = r->ops ? r->max_offset : UNKNOWN,
-	};
-
-	vec_push(&p->trace->accesses, a);
-}
-
-static void on_times(struct probe *p, struct proc *proc, const struct kernel_times *r)
-{
-	struct thread_time t = {
-		.process = proc->index,
-		.tid = r->head.tid,
-		.start_ns = r->head.at_ns,
-		.end_ns = r->end_ns,
-		.cpu_ns = r->cpu_ns,
-		.runnable_ns = r->runnable_ns,
-		.io_wait_ns = r->io_wait_ns,
-		.sleep_ns = r->sleep_ns,
-		.yields = r->yields,
-	};
-
-	times_add(p, &t);
-}
-
-static void on_path(struct probe *p, const struct kernel_path *r)
-{
-	struct str path = {0};
-	int32_t file = files_get(p, r->dev, r->ino, path_text(&r->path, &path));
-
-	p->trace->files.v[file].size_bytes = r->size_bytes;
-	str_free(&path);
-}
-
-static void on_proc_record(struct probe *p, struct proc *proc, const void *data)
-{
-	const struct kernel_head *head = data;
-
-	switch (head->kind) {
-	case KERNEL_EXEC:
-		on_exec(p, proc, data);
-		break;
-	case KERNEL_EXIT:
-		tree_exit(p, proc, head->at_ns, (int32_t)head->value);
-		break;
-	case KERNEL_NAME:
-		tree_name(p, proc, ((const struct kernel_name *)data)->comm);
-		break;
-	case KERNEL_LISTEN:
-		on_listen(p, proc, data);
-		break;
-	case KERNEL_FAULTS:
-		on_faults(p, proc, data);
-		break;
-	case KERNEL_IO:
-		on_io(p, proc, data);
-		break;
-	case KERNEL_POPULATE:
-		on_populate(p, proc, data);
-		break;
-	case KERNEL_TIMES:
-		on_times(p, proc, data);
-		break;
-	case KERNEL_LOG: {
-		const struct kernel_log *r = data;
-
-		log_add(p, proc->index, (int32_t)head->value, head->at_ns, r->text, r->bytes);
-		if (r->cut)
-			log_add(p, proc->index, (int32_t)head->value, head->at_ns, "\n", 1);
-		break;
-	}
-	}
-}
-
-static int on_record(void *arg, void *data, size_t size)
-{
-	const struct kernel_head *head = data;
-	struct probe *p = arg;
-	struct proc *proc;
-
-	p->bpf->records++;
-	p->bpf->bytes += size;
-	if (head->kind == KERNEL_PATH) {
-		on_path(p, data);
-		return 0;
-	}
-	if (head->kind == KERNEL_FORK) {
-		if (p->tree_by == TREE_BPF)
-			tree_fork(p, head->pid, (int32_t)head->value, head->at_ns);
-		return 0;
-	}
-	if (p->tree_by != TREE_BPF && (head->kind == KERNEL_EXEC || head->kind == KERNEL_EXIT))
-		return 0;
-	proc = tree_find(p, head->pid);
-	if (proc)
-		on_proc_record(p, proc, data);
-	else
-		p->bpf->strays++;
 	return 0;
 }
 
@@ -505,10 +306,11 @@ static void report(struct probe *p, uint64_t faults)
 	if (faults > ends)
 		trace_note(p->trace, "bpf", faults - ends > faults / 100 ? "loss" : "info",
 			   faults - ends, "page faults that no program saw");
-	if (p->bpf->strays)
-		trace_note(p->trace, "bpf", "loss", p->bpf->strays, "records of unknown processes");
-	trace_note(p->trace, "bpf", "info", p->bpf->records, "records from the kernel");
-	trace_note(p->trace, "bpf", "info", p->bpf->bytes, "bytes of records from the kernel");
+	if (p->record_strays)
+		trace_note(p->trace, "bpf", "loss", p->record_strays,
+			   "records of unknown processes");
+	trace_note(p->trace, "bpf", "info", p->records, "records from the kernel");
+	trace_note(p->trace, "bpf", "info", p->record_bytes, "bytes of records from the kernel");
 }
 
 void bpf_finish(struct probe *p)

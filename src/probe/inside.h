@@ -87,6 +87,7 @@ struct probe {
 	struct last_time *last_times;
 	VEC(struct fault_piece) pending;
 	uint64_t anonymous_faults, mixed_faults;
+	uint64_t records, record_bytes, record_strays; /* strays: of processes that are not known */
 	int thread_fds;
 	bool stopped;
 };
@@ -188,6 +189,9 @@ void bpf_drain(struct probe *p);
 /* Take the pieces that are still open, then let nothing more come. */
 void bpf_finish(struct probe *p);
 void bpf_close(struct probe *p);
+
+/* records.c: one record of the kernel programs; `arg` is the probe. Returns: 0. */
+int records_take(void *arg, void *data, size_t size);
 
 /* times.c: one record of a thread; joined with the one before where both are alike. */
 struct thread_time;

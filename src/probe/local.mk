@@ -10,6 +10,7 @@ libcoldprof_a_SOURCES += \
 	%D%/perf.c \
 	%D%/probe.c %D%/probe.h \
 	%D%/procfs.c \
+	%D%/records.c \
 	%D%/sample.c \
 	%D%/times.c \
 	%D%/tree.c
