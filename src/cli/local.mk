@@ -7,7 +7,7 @@ coldprof_LDADD = $(ROOM_LIBS)
 
 # What reads a database.
 coldprof_SOURCES += \
-	%D%/look.c %D%/look.h \
+	%D%/delta_causes.c %D%/look.c %D%/look.h \
 	%D%/report.c %D%/report.h %D%/rows.c %D%/rows.h \
 	%D%/show_delta.c %D%/show_ledger.c %D%/show_ledger.h %D%/shown.c \
 	%D%/until.c %D%/until.h \

@@ -50,6 +50,9 @@ int show_delta(FILE *out, const struct look *look, const struct shown *a, const 
 /* The files that made most of it, told from the report files of both. */
 void show_delta_files(FILE *out, const struct look *look, const struct table *a,
 		      const struct table *b);
+/* Each item's difference by cause, the largest first. */
+int show_delta_causes(FILE *out, const struct look *look, struct store *s, int64_t a, int64_t b,
+		      struct err *err);
 int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64_t a, int64_t b,
 		      struct err *err);
 

@@ -133,6 +133,8 @@ int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64
 		shown_free(&y);
 	}
 	shown_free(&x);
+	if (r >= 0)
+		r = show_delta_causes(out, look, s, a, b, err);
 	return r < 0 ? r : delta_files(out, look, s, a, b, err);
 }
 

@@ -105,6 +105,7 @@ delta=$("$coldprof" diff 1 2)
 like "the delta ledger charges the difference" "$delta" '^weights +6\.000 +2\.000 +-4\.000 100\.0%'
 like "and sums" "$delta" '^total +16\.000 +12\.000 +-4\.000$'
 like "the file that made it is named" "$delta" '^files +/models/tiny/model-00001-of-00001.safetensors: 400\.0 MB from'
+like "and the cause" "$delta" '^causes +-4\.000 s weights: fault wait'
 like "unlike states are told" "$delta" '^warning .*weights were cold against warm'
 unlike "like ones are not" "$("$coldprof" diff 1 1)" '^warning'
 for run in 1 3; do
