@@ -37,3 +37,6 @@ TESTS += tests/unit/store_open_test
 tests_unit_store_open_test_SOURCES = %D%/store_open_test.c %D%/store_helpers.h %D%/traces.h
 tests_unit_store_open_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS)
 tests_unit_store_open_test_LDADD = $(ROOM_LIBS)
+
+TESTS += tests/unit/probe_nobody.sh
+EXTRA_DIST += tests/unit/probe_nobody.sh
