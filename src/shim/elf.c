@@ -137,6 +137,11 @@ static void *find_sysv(const struct object *o, const char *name)
 	return found;
 }
 
+static void *find(const struct object *o, const char *name)
+{
+	return o->gnu_hash ? find_gnu(o, name) : find_sysv(o, name);
+}
+
 static bool holds(const struct dl_phdr_info *info, const void *address)
 {
 	uintptr_t at = (uintptr_t)address - info->dlpi_addr;
@@ -166,8 +171,40 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	}
 	if (open_object(info, &o))
-		s->found = o.gnu_hash ? find_gnu(&o, s->name) : find_sysv(&o, s->name);
+		s->found = find(&o, s->name);
 	return s->found || s->inside;
+}
+
+struct sweep {
+	const char *const *names;
+	void **found;
+	size_t n;
+	bool passed_us;
+};
+
+static int visit_all(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct sweep *s = arg;
+	struct object o;
+
+	(void)size;
+	if (!s->passed_us) {
+		s->passed_us = holds(info, (const void *)visit);
+		return 0;
+	}
+	if (!open_object(info, &o))
+		return 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (!s->found[i])
+			s->found[i] = find(&o, s->names[i]);
+	return 0;
+}
+
+void elf_next_all(const char *const *names, void **found, size_t n)
+{
+	struct sweep s = {.names = names, .found = found, .n = n};
+
+	dl_iterate_phdr(visit_all, &s);
 }
 
 void *elf_next(const char *name)

@@ -82,9 +82,12 @@ void *resolve_libc_one(enum libc_hook hook)
 
 void resolve_libc(void)
 {
+	const char *wanted[LIBC_COUNT];
+
 	for (unsigned i = 0; i < LIBC_COUNT; i++)
-		if (!libc_real[i])
-			resolve_libc_one(i);
+		wanted[i] = (const char *)&names + libc_name_at[i];
+	elf_next_all(wanted, libc_real, LIBC_COUNT);
+	shim_real_dlsym = libc_real[LIBC_dlsym];
 }
 
 static uint32_t hash_name(const char *s)

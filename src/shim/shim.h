@@ -135,7 +135,9 @@ void record_yield(void);
 /* elf.c */
 /* What `name` is in the first object behind this one that defines it. NULL: in none. */
 void *elf_next(const char *name);
-/* The same in any object but this one. */
+/* The same for all of `names` whose `found` is NULL, in one pass. */
+void elf_next_all(const char *const *names, void **found, size_t n);
+/* In any object but this one. */
 void *elf_any(const char *name);
 /* In the object that `address` lies in. */
 void *elf_beside(const void *address, const char *name);
