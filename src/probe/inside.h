@@ -196,6 +196,8 @@ int records_take(void *arg, void *data, size_t size);
 /* times.c: one record of a thread; joined with the one before where both are alike. */
 struct thread_time;
 void times_add(struct probe *p, const struct thread_time *t);
+void times_charge_back(struct probe *p, int32_t process, int32_t tid, uint64_t end_ns,
+		       uint64_t late_ns);
 void times_free(struct probe *p);
 
 /* log.c: what a process wrote to a descriptor that is log. */

@@ -111,8 +111,15 @@ static void thread_took(struct probe *p, struct proc *proc, struct thread *th, u
 		.yields = UNKNOWN,
 	};
 
-	if (th->at_ns && now_ns > th->at_ns)
+	if (th->at_ns && now_ns > th->at_ns) {
+		uint64_t len = now_ns - th->at_ns;
+
+		if (runnable > len) {
+			times_charge_back(p, t.process, t.tid, t.start_ns, runnable - len);
+			t.runnable_ns = cpu < len ? len - cpu : 0;
+		}
 		times_add(p, &t);
+	}
 	th->idle = cpu || runnable ? 0 : th->idle + 1;
 	th->next_ns = now_ns + p->period_ns / 2 +
 		      p->period_ns * (th->idle < IDLE_PERIODS ? th->idle : IDLE_PERIODS);

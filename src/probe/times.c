@@ -79,6 +79,34 @@ void times_add(struct probe *p, const struct thread_time *t)
 	vec_push(&p->trace->times, *t);
 }
 
+/*
+ * The wait for a CPU is charged when it ends: a stretch in which nothing was charged may have been part
+ * of a wait that shows only in the next one. Its last late_ns become runnable time.
+ */
+void times_charge_back(struct probe *p, int32_t process, int32_t tid, uint64_t end_ns,
+		       uint64_t late_ns)
+{
+	struct last_time *l, want = {.key = {process, tid}};
+	struct thread_time *last, tail;
+	uint64_t len;
+
+	HASH_FIND(hh, p->last_times, &want.key, sizeof(want.key), l);
+	last = l ? &p->trace->times.v[l->record] : NULL;
+	if (!last || last->end_ns != end_ns || last->cpu_ns || last->runnable_ns)
+		return;
+	len = last->end_ns - last->start_ns;
+	if (late_ns >= len) {
+		last->runnable_ns = len;
+		return;
+	}
+	tail = *last;
+	last->end_ns -= late_ns;
+	tail.start_ns = last->end_ns;
+	tail.runnable_ns = late_ns;
+	l->record = (int32_t)p->trace->times.n;
+	vec_push(&p->trace->times, tail);
+}
+
 void times_free(struct probe *p)
 {
 	struct last_time *l, *next;
