@@ -31,3 +31,5 @@ noinst_PROGRAMS += %D%/compare
 %C%_compare_LDADD = $(ROOM_LIBS) -lm
 TESTS += %D%/compare.sh
 EXTRA_DIST += %D%/compare.sh
+TESTS += %D%/engine.sh
+EXTRA_DIST += %D%/engine.sh %D%/ledger.sh
