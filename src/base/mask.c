@@ -157,10 +157,10 @@ static bool add_header(const char *word, struct str *ret)
 	const char *colon = strchr(word, ':');
 	size_t n = colon ? (size_t)(colon - word) : 0;
 
-	if (!colon || colon[1] == '/' || strcspn(word, " \t\"'{=") < n)
+	if (!n || colon[1] == '/' || strcspn(word, " \t\"'{=") < n)
 		return false;
-	if (strncasecmp(word, "authorization", n) && strncasecmp(word, "cookie", n) &&
-	    !mask_secret_name(word, n))
+	if (!(n == strlen("authorization") && !strncasecmp(word, "authorization", n)) &&
+	    !(n == strlen("cookie") && !strncasecmp(word, "cookie", n)) && !mask_secret_name(word, n))
 		return false;
 	str_addn(ret, word, n + 1);
 	str_add(ret, " " MASKED);

@@ -38,6 +38,8 @@ int main(void)
 	holds("c --conf {\"api_key\": \"***\", \"n\": 1}",
 	      COMMAND("c", "--conf", "{\"api_key\": \"a \\\" b\", \"n\": 1}"));
 	holds("curl -H Authorization: ***", COMMAND("curl", "-H", "Authorization: Bearer x"));
+	holds("sh -c : --api-key ***", COMMAND("sh", "-c", ": --api-key x"));
+	holds("a: b", COMMAND("a:", "b"));
 	holds("a  b", COMMAND("a", "", "b"));
 	mask_command_json(COMMAND("a\"b", "--secret", "c"), &s);
 	is_str(str_get(&s), "[\"a\\\"b\",\"--secret\",\"***\"]", "JSON");
