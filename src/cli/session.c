@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/record.h"
@@ -50,25 +49,20 @@ void session_make(struct start *s)
 	}
 }
 
+#define BEGIN_WAIT_MS 1000 /* the start is not to wait for a database */
+
 /* What does not stop a start: it is told, and tried again when the run is over. */
 static bool passing_trouble(int rc)
 {
 	return rc == -EBUSY || rc == -EAGAIN || rc == -ENOSPC || rc == -EIO || rc == -EDQUOT;
 }
 
-static bool give_up_early(void *arg)
-{
-	return clock_now_ns() < *(uint64_t *)arg;
-}
-
 int session_begin(struct start *s, struct err *err)
 {
-	uint64_t until_ns = clock_now_ns() + NS_PER_SEC;
 	struct store *store;
-	int rc = store_open(s->rec->db, STORE_WRITE, &store, err);
+	int rc = store_open_within(s->rec->db, STORE_WRITE, BEGIN_WAIT_MS, &store, err);
 
 	if (!rc) {
-		store_on_busy(store, give_up_early, &until_ns);
 		rc = store_begin_run(store, &s->trace, err);
 		store_close(store);
 	}

@@ -18,6 +18,7 @@ struct store {
 	sqlite3 *db;
 	char *path;
 	bool writes;
+	int wait_ms; /* for another writer, at most */
 	int waited_ms;
 	bool (*on_busy)(void *arg);
 	void *on_busy_arg;

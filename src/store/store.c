@@ -60,7 +60,7 @@ int store_error(struct store *s, struct err *err, const char *doing)
 		break;
 	case EBUSY:
 		err_set(err, errnum, "cannot %s database '%s': another writer held it for %d s",
-			doing, s->path, STORE_BUSY_TIMEOUT_MS / 1000);
+			doing, s->path, s->wait_ms / 1000);
 		err_hint(err, "try again when it is done, or give another file with --db");
 		break;
 	case EINVAL:
@@ -81,7 +81,7 @@ static int wait_for_writer(void *arg, int calls)
 
 	if (calls == 0)
 		s->waited_ms = 0;
-	if (s->waited_ms >= STORE_BUSY_TIMEOUT_MS || (s->on_busy && !s->on_busy(s->on_busy_arg)))
+	if (s->waited_ms >= s->wait_ms || (s->on_busy && !s->on_busy(s->on_busy_arg)))
 		return 0;
 	poll(NULL, 0, BUSY_STEP_MS);
 	s->waited_ms += BUSY_STEP_MS;
@@ -273,13 +273,19 @@ static int prepare_to_write(struct store *s, bool current, struct err *err)
 
 	/* On file systems without shared memory SQLite stays with a rollback journal, which is as
 	 * safe. */
-	if (journal_mode(s, "PRAGMA journal_mode = WAL", STORE_BUSY_TIMEOUT_MS) != SQLITE_OK)
+	if (journal_mode(s, "PRAGMA journal_mode = WAL", s->wait_ms) != SQLITE_OK)
 		return store_error(s, err, "write to");
 	r = store_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384", "open", err);
 	return r < 0 || current ? r : migrate(s, err);
 }
 
 int store_open(const char *path, enum store_mode mode, struct store **ret_store, struct err *err)
+{
+	return store_open_within(path, mode, STORE_BUSY_TIMEOUT_MS, ret_store, err);
+}
+
+int store_open_within(const char *path, enum store_mode mode, int wait_ms, struct store **ret_store,
+		      struct err *err)
 {
 	struct store *s;
 	int64_t version = 0;
@@ -289,6 +295,7 @@ int store_open(const char *path, enum store_mode mode, struct store **ret_store,
 		return r;
 	s = xcalloc(1, sizeof(*s));
 	s->path = xstrdup(path);
+	s->wait_ms = wait_ms;
 	r = open_file(s, mode, err);
 	if (r >= 0)
 		r = recognise(s, &version, err);

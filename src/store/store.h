@@ -19,6 +19,9 @@ enum store_mode { STORE_READ, STORE_WRITE /* created when absent */ };
  * open for writing; checkpointed on close.
  */
 int store_open(const char *path, enum store_mode mode, struct store **ret_store, struct err *err);
+/* The same, but another writer is waited for at most `wait_ms`, here and in every later call. */
+int store_open_within(const char *path, enum store_mode mode, int wait_ms, struct store **ret_store,
+		      struct err *err);
 void store_close(struct store *s);
 /*
  * `fn` is called about every 20 ms while another writer holds the file, so that a caller who waits
