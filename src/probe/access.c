@@ -19,6 +19,8 @@ struct walk {
 	} key;
 	int32_t open; /* tier 0: the piece that still grows, NO_INDEX */
 	uint64_t at;  /* offset of the last touch */
+	uint64_t
+		floor_ns; /* end of the piece before the open one: pieces of one walk never overlap */
 	uint32_t steps, jumps;
 	UT_hash_handle hh;
 };
@@ -142,8 +144,18 @@ static void add_piece(struct probe *p, const struct fault_piece *f, int32_t file
 
 	if (min != UNKNOWN)
 		a.mode = walk_step(w, min, max, f->faults);
-	if (w->open != NO_INDEX && join(&p->trace->accesses.v[w->open], &a))
-		return;
+	/* Regions are reported out of order, so one may reach back into the piece before. */
+	if (a.start_ns < w->floor_ns)
+		a.start_ns = w->floor_ns;
+	if (a.end_ns < a.start_ns)
+		a.end_ns = a.start_ns;
+	if (w->open != NO_INDEX) {
+		if (join(&p->trace->accesses.v[w->open], &a))
+			return;
+		w->floor_ns = p->trace->accesses.v[w->open].end_ns;
+		if (a.start_ns < w->floor_ns)
+			a.start_ns = w->floor_ns < a.end_ns ? w->floor_ns : a.end_ns;
+	}
 	w->open = (int32_t)p->trace->accesses.n;
 	vec_push(&p->trace->accesses, a);
 }
