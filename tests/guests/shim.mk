@@ -48,3 +48,9 @@ tests_guests_cuda_guest_elf_SOURCES = %D%/cuda-guest.c
 tests_guests_cuda_guest_elf_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 tests_guests_cuda_guest_elf_LDFLAGS = -no-install -Wl,--no-as-needed
 tests_guests_cuda_guest_elf_LDADD = tests/fakecuda/libcuda.la -ldl
+
+check_PROGRAMS += tests/unit/wire_test
+TESTS += tests/unit/wire_test
+tests_unit_wire_test_SOURCES = tests/unit/wire_test.c
+tests_unit_wire_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_wire_test_LDADD = $(ROOM_LIBS)
