@@ -73,6 +73,10 @@ struct start {
 	uint64_t deadline_ns; /* of --timeout */
 	uint64_t stop_by_ns, quiet_by_ns, next_look_ns;
 	bool killed;
+	int tty_fd; /* of the status line, -1 none */
+	bool line_drawn;
+	enum item present;
+	uint64_t next_draw_ns, next_item_ns;
 	uint16_t port;	/* the server's own, as far as known */
 	pid_t finisher; /* child that stores and shows; 0 none */
 	int finisher_status;

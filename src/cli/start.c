@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/record.h"
+#include "cli/status_line.h"
 #include "launch/environment.h"
 #include "launch/listen.h"
 #include "launch/ready.h"
@@ -170,6 +171,8 @@ void start_end(struct start *s, const char *ending, uint64_t at_ns)
 	if (s->exec_failed)
 		ending = "exec";
 	s->phase = PHASE_SERVING;
+	if (s->line_drawn)
+		status_line_clear(s->tty_fd);
 	finish_begin(s, ending, at_ns);
 	if (s->stop_when_ready || s->timed_out)
 		stop_begin(s);
@@ -208,6 +211,7 @@ static void tick(struct start *s)
 	if (s->phase != PHASE_STARTING)
 		return;
 	lines(s, now_ns);
+	status_line_draw(s->tty_fd, s, now_ns);
 	if (s->deadline_ns && now_ns >= s->deadline_ns) {
 		s->timed_out = true;
 		start_end(s, "timeout", now_ns);
@@ -359,6 +363,8 @@ static void tear_down(struct start *s)
 	trace_done(&s->trace);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
+	if (s->tty_fd >= 0)
+		close(s->tty_fd);
 	if (s->tick_fd >= 0)
 		close(s->tick_fd);
 	if (s->signal_fd >= 0)
@@ -386,6 +392,7 @@ int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_del
 		.epoll_fd = -1,
 		.signal_fd = -1,
 		.tick_fd = -1,
+		.tty_fd = rec->quiet ? -1 : status_line_open(),
 		.ring = {.fd = -1},
 		.launch = {.pid = -1, .pid_fd = -1, .outcome_fd = -1, .go_fd = -1},
 	};
