@@ -13,15 +13,22 @@
 
 enum storage { STORAGE_ANY, STORAGE_COLD, STORAGE_WARM };
 
-static const char usage[] = "usage: compare --db FILE --run N --truth FILE [--cold|--warm]\n"
-			    "Prints per item what the truth engine logged, what coldprof stored, "
-			    "and the difference. Fails (status 1)\n"
-			    "outside the bounds: tier 1 and up: 1 % or 5 ms, bytes 1 %, other 1 % "
-			    "of the wall; tier 0: 5 % or 50 ms.\n"
-			    "--cold, --warm: the weights must have come from storage, or not.\n";
+static const char usage[] =
+	"usage: compare --db FILE --run N --truth FILE [--cold|--warm] [--share PERCENT]\n"
+	"Prints per item what the truth engine logged, what coldprof stored, "
+	"and the difference. Fails (status 1)\n"
+	"outside the bounds: tier 1 and up: 1 % or 5 ms, bytes 1 %, other 1 % "
+	"of the wall; tier 0: 5 % or 50 ms.\n"
+	"--cold, --warm: the weights must have come from storage, or not.\n"
+	"--share: times within PERCENT of the wall instead, for machines "
+	"where seconds mean little.\n";
+
+static double of_wall; /* --share as a fraction; 0: not given */
 
 static double share(const struct judge *j)
 {
+	if (of_wall > 0)
+		return of_wall;
 	return j->tier > 0 ? 0.01 : 0.05;
 }
 
@@ -30,6 +37,8 @@ static uint64_t bound_ns(const struct judge *j, uint64_t truth_ns)
 	uint64_t least = j->tier > 0 ? 5000000 : 50000000;
 	uint64_t part = (uint64_t)((double)truth_ns * share(j));
 
+	if (of_wall > 0)
+		return (uint64_t)((double)(j->end_ns - j->start_ns) * of_wall);
 	return part > least ? part : least;
 }
 
@@ -115,7 +124,8 @@ static void hold_wall(struct judge *j)
 	char what[64];
 
 	printf("%-67s", "the run begins at the exec of the first process");
-	verdict(j, born >= j->start_ns && born - j->start_ns < LOADER_NS);
+	verdict(j, born >= j->start_ns &&
+			   born - j->start_ns < (of_wall > 0 ? bound_ns(j, 0) : LOADER_NS));
 	if (!truth_wall(j, truth, &end_ns)) {
 		printf("%-67s", "the truth log tells how the start ended");
 		verdict(j, false);
@@ -241,13 +251,11 @@ static void hold_all_bytes(struct judge *j, enum storage storage)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"db", required_argument, NULL, 'd'},
-						{"run", required_argument, NULL, 'r'},
-						{"truth", required_argument, NULL, 't'},
-						{"cold", no_argument, NULL, 'c'},
-						{"warm", no_argument, NULL, 'w'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"db", required_argument, NULL, 'd'},	 {"run", required_argument, NULL, 'r'},
+		{"truth", required_argument, NULL, 't'}, {"cold", no_argument, NULL, 'c'},
+		{"warm", no_argument, NULL, 'w'},	 {"share", required_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},	 {NULL, 0, NULL, 0}};
 	const char *db = NULL, *run = NULL, *truth = NULL;
 	enum storage storage = STORAGE_ANY;
 	struct judge j;
@@ -260,6 +268,8 @@ int main(int argc, char **argv)
 			run = optarg;
 		else if (c == 't')
 			truth = optarg;
+		else if (c == 's')
+			of_wall = atof(optarg) / 100;
 		else if (c == 'c' || c == 'w')
 			storage = c == 'c' ? STORAGE_COLD : STORAGE_WARM;
 		else
