@@ -19,6 +19,7 @@ int attribute(struct trace *t, uint64_t end_ns, struct ledger *ret_ledger)
 	ret_ledger->strings = t;
 	world_open(&w, t, end_ns);
 	drive(&w, ret_ledger);
+	rows_fold_waits(ret_ledger, t);
 	work_view(&w, ret_ledger);
 	rows_sort(ret_ledger);
 	notes_write(&w, ret_ledger);

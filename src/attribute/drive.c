@@ -131,7 +131,8 @@ static void add_waiting(struct driving *d, struct segment s, uint32_t thread)
 		d->w->steps++;
 		s.end_ns = to < end ? to : end;
 		if (child)
-			s.sub = trace_strf(w->t, "%s, waiting on %s", sub, child_name(d, v[i].ref));
+			s.sub = trace_strf(w->t, "%s" ROWS_WAITING_ON "%s", sub,
+					   child_name(d, v[i].ref));
 		else
 			s.sub = s.item == ITEM_OTHER ? trace_strf(w->t, "%s (waiting)", sub) : sub;
 		add(d, s, thread);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "attribute/rows.h"
 #include "attribute/world.h"
 #include "base/str.h"
 
@@ -93,12 +94,12 @@ static void note_not_ready(struct world *w, struct ledger *l, struct str *s)
 /* The longest wait of a driver on one child. */
 static void note_waits(struct world *w, struct ledger *l, struct str *s)
 {
-	static const char by[] = ", waiting on ";
+	static const char by[] = ROWS_WAITING_ON;
 
 	vec_for_each (r, &l->rows) {
 		const char *at = strstr(r->sub, by);
 
-		if (!at || r->wall_ns < SHORT_NS)
+		if (!at)
 			continue;
 		str_addf(s, "%.*s waited %.3f s on %s", (int)(at - r->sub), r->sub,
 			 (double)r->wall_ns / 1e9, at + strlen(by));

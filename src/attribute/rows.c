@@ -21,7 +21,7 @@ struct ledger_row *rows_find(struct ledger *l, enum item item, const char *sub, 
 	struct ledger_row *r;
 
 	vec_for_each (row, &l->rows)
-		if (row->item == item && row->grade == grade && same(row->sub, sub))
+		if (row->item == item && row->grade == grade && row->sub && same(row->sub, sub))
 			return row;
 	r = vec_add(&l->rows);
 	*r = (struct ledger_row){.item = (uint16_t)item,
@@ -75,6 +75,36 @@ void rows_sort(struct ledger *l)
 			l->rows.v[j] = l->rows.v[j - 1];
 		l->rows.v[j] = r;
 	}
+}
+
+/*
+ * A short wait on a child is no line of its own: under 1 % of the wall it goes into the line of the driver
+ * that waited. The segments keep the child's name.
+ */
+void rows_fold_waits(struct ledger *l, struct trace *names)
+{
+	uint64_t least_ns = (l->end_ns - l->start_ns) / 100;
+	size_t kept = 0, n = l->rows.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct ledger_row r = l->rows.v[i], *base;
+		const char *at = strstr(r.sub, ROWS_WAITING_ON);
+
+		if (!at || r.wall_ns >= least_ns)
+			continue;
+		base = rows_find(l, r.item, trace_strn(names, r.sub, (size_t)(at - r.sub)),
+				 r.grade);
+		base->wall_ns += r.wall_ns;
+		base->cpu_ns = rows_sum(base->cpu_ns, r.cpu_ns);
+		base->runnable_ns = rows_sum(base->runnable_ns, r.runnable_ns);
+		base->io_wait_ns = rows_sum(base->io_wait_ns, r.io_wait_ns);
+		base->sleep_ns = rows_sum(base->sleep_ns, r.sleep_ns);
+		l->rows.v[i].sub = NULL;
+	}
+	for (size_t i = 0; i < l->rows.n; i++)
+		if (l->rows.v[i].sub)
+			l->rows.v[kept++] = l->rows.v[i];
+	l->rows.n = kept;
 }
 
 void ledger_done(struct ledger *l)

@@ -58,3 +58,4 @@ EXTRA_DIST += %D%/attribution/24-hangs.txt
 EXTRA_DIST += %D%/attribution/25-import-holes.txt
 EXTRA_DIST += %D%/attribution/26-package-built-at-start.txt
 EXTRA_DIST += %D%/attribution/27-outlives-ready.txt
+EXTRA_DIST += %D%/attribution/28-short-wait-on-child.txt

@@ -220,6 +220,16 @@ static bool read_expected(struct reading *r)
 		vec_push(&r->s->expected, x);
 		return true;
 	}
+	if (strcmp(r->words[0], "row") == 0) {
+		if (r->n < 4)
+			return false;
+		x.what = EXPECT_ROW;
+		x.item = item_of(r->words[1]);
+		snprintf(x.sub, sizeof(x.sub), "%s", r->words[2]);
+		x.sum_ns = length_of(r->words[3]);
+		vec_push(&r->s->expected, x);
+		return x.item >= 0;
+	}
 	if (strcmp(r->words[0], "work") == 0 || strcmp(r->words[0], "cause") == 0) {
 		bool work = r->words[0][0] == 'w';
 

@@ -5,7 +5,7 @@
 
 /* A line behind `expect`. */
 struct expected {
-	enum { EXPECT_SEGMENT, EXPECT_WORK, EXPECT_NOTE, EXPECT_CAUSE } what;
+	enum { EXPECT_SEGMENT, EXPECT_WORK, EXPECT_NOTE, EXPECT_CAUSE, EXPECT_ROW } what;
 	int line;
 	uint64_t start_ns, end_ns;
 	int item, process, grade; /* -1: not said */

@@ -71,12 +71,27 @@ static bool check_cause(const struct ledger *l, const struct expected *x)
 	return cpu == x->union_ns && sleep == x->sum_ns;
 }
 
+/* 0 seconds: there is no such row. */
+static bool check_row(const struct ledger *l, const struct expected *x)
+{
+	uint64_t wall = 0;
+
+	vec_for_each (r, &l->rows)
+		if (r->item == x->item && strcmp(r->sub, x->sub) == 0)
+			wall += r->wall_ns;
+	if (wall != x->sum_ns)
+		diag("line %d: row of %.3f", x->line, (double)wall / 1e9);
+	return wall == x->sum_ns;
+}
+
 static bool check_rest(const struct ledger *l, const struct expected *x)
 {
 	uint64_t u, sum;
 
 	if (x->what == EXPECT_CAUSE)
 		return check_cause(l, x);
+	if (x->what == EXPECT_ROW)
+		return check_row(l, x);
 	if (x->what == EXPECT_WORK) {
 		ledger_work(l, x->process, x->item, &u, &sum);
 		if (u != x->union_ns || sum != x->sum_ns)
