@@ -64,7 +64,7 @@ struct start {
 	struct probe *probe;
 	struct ready *ready;
 	int epoll_fd, signal_fd, tick_fd;
-	bool ticking;
+	uint64_t tick_ns;      /* period of the tick; 0 off */
 	uint64_t next_scan_ns; /* of the memory, for log lines */
 	size_t lines_seen;     /* of trace.log */
 	bool exec_failed, root_gone, timed_out, interrupted;

@@ -23,6 +23,8 @@
 #include "launch/ready.h"
 #include "probe/probe.h"
 
+/* While the start is recorded all that is urgent comes by its own descriptor. */
+#define CALM_TICK_NS (200 * NS_PER_MS)
 #define TICK_NS	     (50 * NS_PER_MS)
 #define SCAN_NS	     (200 * NS_PER_MS)
 #define SURVIVORS_NS (200 * NS_PER_MS)
@@ -146,15 +148,23 @@ static void lines(struct start *s, uint64_t now_ns)
 		s->next_scan_ns = now_ns + SCAN_NS;
 }
 
-static void set_tick(struct start *s, bool on)
+static void set_tick(struct start *s)
 {
-	struct itimerspec every = {0};
+	static const uint64_t periods_ns[] = {
+		[PHASE_STARTING] = CALM_TICK_NS,
+		[PHASE_QUIET] = TICK_NS,
+		[PHASE_STOPPING] = TICK_NS,
+		[PHASE_OVER] = 0,
+	};
+	uint64_t period_ns = periods_ns[s->phase];
+	struct itimerspec every = {
+		.it_interval.tv_nsec = (long)period_ns,
+		.it_value.tv_nsec = (long)period_ns,
+	};
 
-	if (on)
-		every.it_interval.tv_nsec = every.it_value.tv_nsec = (long)TICK_NS;
-	if (s->ticking != on)
+	if (s->tick_ns != period_ns)
 		timerfd_settime(s->tick_fd, 0, &every, NULL);
-	s->ticking = on;
+	s->tick_ns = period_ns;
 }
 
 void start_end(struct start *s, const char *ending, uint64_t at_ns)
@@ -274,7 +284,7 @@ static void loop(struct start *s)
 		struct epoll_event ev[8];
 		int n;
 
-		set_tick(s, s->phase != PHASE_SERVING && s->phase != PHASE_OVER);
+		set_tick(s);
 		n = epoll_wait(s->epoll_fd, ev, 8, -1);
 		for (int i = 0; i < n; i++) {
 			switch ((enum what)ev[i].data.u32) {

@@ -219,7 +219,9 @@ static void attach(struct probe *p)
 
 int bpf_open(struct probe *p)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
+	/* Edge-triggered: that the ring is not quite empty must not keep coldprof awake, only what
+	 * wakes it. */
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
 	struct str left_out = {0};
 	struct coldprof_bpf *skel;
 	libbpf_print_fn_t before;
@@ -245,7 +247,7 @@ int bpf_open(struct probe *p)
 	}
 	attach(p);
 	libbpf_set_print(before);
-	ev.data.fd = ring_buffer__epoll_fd(p->bpf->ring);
+	ev.data.fd = bpf_map__fd(skel->maps.records);
 	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0) {
 		rc = -errno;
 		bpf_close(p);

@@ -17,7 +17,7 @@
 #include "probe/inside.h"
 
 #define SAMPLE_PERIOD_NS (20 * NS_PER_MS)
-#define DRAIN_PERIOD_NS	 (50 * NS_PER_MS)
+#define DRAIN_PERIOD_NS	 (200 * NS_PER_MS) /* full rings and what is urgent wake coldprof earlier */
 #define TITLE_PERIOD_NS	 (500 * NS_PER_MS)
 
 static int64_t boot_offset(void)
@@ -212,10 +212,13 @@ static void take(struct probe *p, bool all)
 
 void probe_drain(struct probe *p)
 {
+	struct epoll_event ev[8];
 	uint64_t ticks;
 
 	if (p->stopped)
 		return;
+	/* The events are taken here, so that what is edge-triggered becomes quiet. */
+	epoll_wait(p->epoll_fd, ev, 8, 0);
 	take(p, false);
 	if (read(p->timer_fd, &ticks, sizeof(ticks)) == sizeof(ticks))
 		sample(p);
