@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pages that come into the page cache: what storage delivered, counted where the thread waited for
- * it. */
+/*
+ * Pages that come into the page cache: what storage
+ * delivered, counted where the thread waited for it.
+ */
 #include "slots.bpf.h"
 
 /* A folio's pages, each age of the kernel in its own place; the flags come first in all of them. */
@@ -52,7 +54,8 @@ int fill_add(struct bpf_raw_tracepoint_args *ctx)
 	dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	ino = BPF_CORE_READ(inode, i_ino);
 	bytes = folio_bytes(folio);
-	/* The inner of the two: a fault inside a read. One that ended in a signal never ends here.
+	/*
+	 * The inner of the two: a fault inside a read. One that ended in a signal never ends here.
 	 */
 	if (th->fault_ns && (th->op.kind == OP_NONE || th->fault_ns >= th->op.start_ns)) {
 		th->fault_fill += bytes;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Run once by coldprof when the run is over: hand over what living threads still gather. Attached
- * to nothing. */
+/*
+ * Run once by coldprof when the run is over: hand over
+ * what living threads still gather. Attached to nothing.
+ */
 #include "slots.bpf.h"
 
 struct finish {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads and writes of regular files, log lines, and the calls that fill a mapping without a fault.
+/*
+ * Reads and writes of regular files, log lines, and the calls that fill a mapping without a fault.
  */
 #include "path.bpf.h"
 #include "slots.bpf.h"
@@ -152,8 +153,10 @@ static __always_inline void mmap_enter(struct thread *th, struct pt_regs *regs)
 	path_tell(th, file, th->op.dev, th->op.ino);
 }
 
-/* Whether a call matters at all: asked before the thread is looked up, since every call of the
- * machine passes here. */
+/*
+ * Whether a call matters at all: asked before the thread is
+ * looked up, since every call of the machine passes here.
+ */
 static __always_inline bool ours(long nr)
 {
 	switch (nr) {

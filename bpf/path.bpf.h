@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A file's path, read from the dentries: it holds for deleted files and for processes that are gone
- * when coldprof looks. */
+/*
+ * A file's path, read from the dentries: it holds for deleted
+ * files and for processes that are gone when coldprof looks.
+ */
 #pragma once
 #include "state.bpf.h"
 

@@ -16,8 +16,10 @@
 #define IO_SLOTS     3
 #define FINE_SHIFT   19
 #define COARSE_SHIFT 30
-/* So many pieces of one thread in one bin, then regions become coarse: random faults must not flood
- * the ring. */
+/*
+ * So many pieces of one thread in one bin, then regions
+ * become coarse: random faults must not flood the ring.
+ */
 #define COARSE_AFTER 192
 
 /* Set by coldprof before the programs are loaded. */

@@ -20,8 +20,10 @@ static __always_inline void times_emit(struct thread *th, uint64_t end_ns)
 	th->bin_ns = end_ns;
 }
 
-/* The present state ends now. A long state gets a record of its own, so that its place in time is
- * kept. */
+/*
+ * The present state ends now. A long state gets a
+ * record of its own, so that its place in time is kept.
+ */
 static __always_inline void times_move(struct thread *th, uint32_t state, uint64_t now)
 {
 	uint64_t took = now - th->since_ns;

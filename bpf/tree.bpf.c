@@ -69,7 +69,10 @@ int BPF_PROG(tree_exec, struct task_struct *task, int old_pid, struct linux_binp
 	th = thread_find((uint32_t)task->pid);
 	if (!th && !seeded)
 		th = seed(task, RUN);
-	/* A thread that is not the first called exec: it takes over the number of the first, which is gone. */
+	/*
+	 * A thread that is not the first called exec: it
+	 * takes over the number of the first, which is gone.
+	 */
 	if (!th)
 		th = thread_moved(task, (uint32_t)old_pid);
 	if (!th)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes are relevant, whose the declared spans and the compilers are, and when each stage
- * ends. */
+/*
+ * Which processes are relevant, whose the declared spans
+ * and the compilers are, and when each stage ends.
+ */
 #include "attribute/world.h"
 
 #include <stdlib.h>
@@ -61,8 +63,10 @@ static bool below(const struct world *w, const struct cast *c, int32_t p, int32_
 	return p == top;
 }
 
-/* Relevant processes under `top` that live in the span; with `same`, those with evidence of its
- * item. */
+/*
+ * Relevant processes under `top` that live in the
+ * span; with `same`, those with evidence of its item.
+ */
 static bool give_below(struct world *w, struct cast *c, int32_t top, const struct piece *x,
 		       bool same)
 {
@@ -107,7 +111,8 @@ static void give_span(struct world *w, struct cast *c, int32_t logger, const str
 	}
 }
 
-/* Deepest loggers first, so that what is below a logger is known when its own spans are given away.
+/*
+ * Deepest loggers first, so that what is below a logger is known when its own spans are given away.
  */
 static void take_spans(struct world *w, struct cast *c)
 {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evidence → wall partition and work view. Pure: no I/O, no SQL, no clock. The rules are in
- * src/attribute/README. */
+/*
+ * Evidence → wall partition and work view. Pure: no I/O,
+ * no SQL, no clock. The rules are in src/attribute/README.
+ */
 #pragma once
 #include "model/model.h"
 
-/* Busy time of one item: what really happened, overlaps and ranks included. Never add it to wall
- * time. */
+/*
+ * Busy time of one item: what really happened, overlaps
+ * and ranks included. Never add it to wall time.
+ */
 struct work {
 	int32_t process;   /* index; NO_INDEX: all processes together */
 	uint16_t item;	   /* enum item */

@@ -159,7 +159,9 @@ static int64_t size(int64_t x)
 	return x < 0 ? -x : x;
 }
 
-/* Name the largest share that has the part's own sign; without times, the one with the most bytes. */
+/*
+ * Name the largest share that has the part's own sign; without times, the one with the most bytes.
+ */
 static void name_part(struct delta_part *p, struct share *set)
 {
 	struct share *s, *next, *best = NULL;

@@ -31,8 +31,8 @@ struct delta_part {
 	uint16_t item, cause; /* enum item, enum delta_cause */
 	int64_t ns;	      /* b - a, of the wall */
 	int64_t bytes;	      /* b - a, of the same evidence; INT64_MIN unknown */
-	const char *
-		what; /* the file, cache folder or program with the largest part in it; NULL unknown */
+	/* The file, cache folder or program with the largest part in it; NULL unknown. */
+	const char *what;
 	int64_t what_ns; /* that one's own difference, of busy time */
 };
 
@@ -44,8 +44,9 @@ struct delta {
 };
 
 /*
- * Compare start `b` with start `a`: two ledgers, each with the trace it was made from. Positive: b took longer.
- * Strings are borrowed from, or interned into, `tb`. Always succeeds; what the traces cannot tell is DELTA_NOT_KNOWN.
+ * Compare start `b` with start `a`: two ledgers, each with the trace it was
+ * made from. Positive: b took longer. Strings are borrowed from, or interned
+ * into, `tb`. Always succeeds; what the traces cannot tell is DELTA_NOT_KNOWN.
  */
 void delta_make(const struct trace *ta, const struct ledger *la, struct trace *tb,
 		const struct ledger *lb, struct delta *ret_delta);

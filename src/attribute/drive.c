@@ -53,8 +53,10 @@ static void seat(struct driving *d, size_t actor)
 	tourney_set(&d->asleep, actor, yields && !d->below[actor], &d->w->steps);
 }
 
-/* `actor` becomes or ceases to be a candidate: its ancestors among the actors have one more or less
- * below. */
+/*
+ * `actor` becomes or ceases to be a candidate: its
+ * ancestors among the actors have one more or less below.
+ */
 static void count_below(struct driving *d, size_t actor, bool on)
 {
 	int32_t p = d->w->parent[d->w->actors.v[actor].process];
@@ -329,7 +331,8 @@ static int32_t last_done(const struct driving *d)
 	return best;
 }
 
-/* What the process did last, as `other` names it: the last evidence or span but short allocations.
+/*
+ * What the process did last, as `other` names it: the last evidence or span but short allocations.
  */
 static const char *last_item(const struct driving *d, const struct actor *a, uint64_t t)
 {

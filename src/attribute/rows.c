@@ -63,8 +63,10 @@ void rows_add_segment(struct ledger *l, const struct segment *s)
 	last->sleep_ns = rows_sum(last->sleep_ns, s->sleep_ns);
 }
 
-/* Rows are made in the order of the start, those without wall time last: a stable sort by item
- * keeps both. */
+/*
+ * Rows are made in the order of the start, those without
+ * wall time last: a stable sort by item keeps both.
+ */
 void rows_sort(struct ledger *l)
 {
 	for (size_t i = 1; i < l->rows.n; i++) {
@@ -78,8 +80,8 @@ void rows_sort(struct ledger *l)
 }
 
 /*
- * A short wait on a child is no line of its own: under 1 % of the wall it goes into the line of the driver
- * that waited. The segments keep the child's name.
+ * A short wait on a child is no line of its own: under 1 % of the wall it goes
+ * into the line of the driver that waited. The segments keep the child's name.
  */
 void rows_fold_waits(struct ledger *l, struct trace *names)
 {

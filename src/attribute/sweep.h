@@ -27,12 +27,16 @@ struct key {
 
 typedef VEC(struct key) key_list;
 
-/* Sort by `at`; equal times keep their order. Linear for sorted input, a radix sort else. Adds to
- * *steps. */
+/*
+ * Sort by `at`; equal times keep their order. Linear
+ * for sorted input, a radix sort else. Adds to *steps.
+ */
 void keys_sort(struct key *v, size_t n, uint64_t *steps);
 
-/* An interval that may nest: of those at a moment the innermost began last; ties: ends first, then
- * lower tie. */
+/*
+ * An interval that may nest: of those at a moment the
+ * innermost began last; ties: ends first, then lower tie.
+ */
 struct iv {
 	uint64_t a, b;
 	uint32_t tie, ref;
@@ -42,8 +46,10 @@ typedef VEC(struct iv) iv_list;
 
 /* Order by a (b, tie and ref decide between equals, so that the input's order does not matter). */
 void iv_sort(struct iv *v, size_t n, uint64_t *steps);
-/* From `v`, sorted by a, append to `out` the disjoint pieces in which each one is the innermost.
- * Empty ones vanish. */
+/*
+ * From `v`, sorted by a, append to `out` the disjoint pieces
+ * in which each one is the innermost. Empty ones vanish.
+ */
 void iv_flatten(const struct iv *v, size_t n, iv_list *out, uint64_t *steps);
 /* The piece of a disjoint, sorted list that holds t, or the next one; n when there is none. */
 size_t iv_at(const struct iv *v, size_t n, uint64_t t);

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On a CPU, ready to be on one, or at its storage: a thread that others keep off the CPU does not wait for anyone. */
+/*
+ * On a CPU, ready to be on one, or at its storage: a thread
+ * that others keep off the CPU does not wait for anyone.
+ */
 static uint64_t awake_ns(const struct thread_time *r)
 {
 	return r->cpu_ns + (r->runnable_ns == UNKNOWN ? 0 : r->runnable_ns) +

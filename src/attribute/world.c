@@ -45,8 +45,10 @@ bool world_clip(const struct world *w, uint64_t *a, uint64_t *b)
 	return true;
 }
 
-/* A damaged trace may name a parent that is not there, or go in a circle: such a process is an
- * orphan. */
+/*
+ * A damaged trace may name a parent that is not there,
+ * or go in a circle: such a process is an orphan.
+ */
 static void find_parents(struct world *w)
 {
 	size_t n = w->t->processes.n;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules look at, prepared once: pieces, threads, waits, and the relevant processes.
- * Private to src/attribute. */
+/*
+ * What the rules look at, prepared once: pieces, threads,
+ * waits, and the relevant processes. Private to src/attribute.
+ */
 #pragma once
 #include "attribute/attribute.h"
 #include "attribute/sweep.h"
@@ -77,8 +79,7 @@ struct world {
 	VEC(struct actor) actors;
 	VEC(struct span) serving; /* declared spans of serving up */
 	size_t *child0;		  /* of each process the first in children */
-	iv_list children; /* the youngest living child of each process over time; ref is the process
-			   */
+	iv_list children;	  /* the youngest living child over time; ref is the process */
 };
 
 void world_open(struct world *w, struct trace *t, uint64_t end_ns);

@@ -11,7 +11,10 @@
  */
 ssize_t io_read_file(const char *path, size_t max, char **ret_data);
 
-/* Read a small file such as /proc/PID/comm into `buf`, NUL-terminated, without allocating. Returns: length or -errno. */
+/*
+ * Read a small file such as /proc/PID/comm into `buf`,
+ * NUL-terminated, without allocating. Returns: length or -errno.
+ */
 ssize_t io_read_small(const char *path, char *buf, size_t size);
 
 /* Write all of `data`, going on after short writes and EINTR. Returns: 0 or -errno. */

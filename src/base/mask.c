@@ -23,8 +23,10 @@ static bool secret_part(const char *s, size_t n)
 	return false;
 }
 
-/* Parts end at anything that is no letter or digit, and where a capital follows a small letter
- * (apiKey). */
+/*
+ * Parts end at anything that is no letter or digit,
+ * and where a capital follows a small letter (apiKey).
+ */
 bool mask_secret_name(const char *name, size_t n)
 {
 	size_t from = 0;
@@ -52,8 +54,10 @@ static size_t scheme_before(const char *s, size_t at)
 	return n;
 }
 
-/* Copy text, leaving out what stands before an @ in an authority and what stands behind ? or # of a
- * URL. */
+/*
+ * Copy text, leaving out what stands before an @ in an
+ * authority and what stands behind ? or # of a URL.
+ */
 static void add_urls(const char *s, size_t n, struct str *ret)
 {
 	size_t i = 0;
@@ -83,8 +87,10 @@ static void add_urls(const char *s, size_t n, struct str *ret)
 	}
 }
 
-/* "name": "value" inside JSON; names are masked like options. Returns: false when `s` holds no such
- * secret. */
+/*
+ * "name": "value" inside JSON; names are masked like
+ * options. Returns: false when `s` holds no such secret.
+ */
 static bool add_json_text(const char *s, size_t n, struct str *ret)
 {
 	size_t done = 0;
@@ -160,7 +166,8 @@ static bool add_header(const char *word, struct str *ret)
 	if (!n || colon[1] == '/' || strcspn(word, " \t\"'{=") < n)
 		return false;
 	if (!(n == strlen("authorization") && !strncasecmp(word, "authorization", n)) &&
-	    !(n == strlen("cookie") && !strncasecmp(word, "cookie", n)) && !mask_secret_name(word, n))
+	    !(n == strlen("cookie") && !strncasecmp(word, "cookie", n)) &&
+	    !mask_secret_name(word, n))
 		return false;
 	str_addn(ret, word, n + 1);
 	str_add(ret, " " MASKED);

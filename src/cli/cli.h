@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs, the option table and the words for the terminal. The only room that prints or exits.
+/*
+ * The verbs, the option table and the words for the terminal. The only room that prints or exits.
  */
 #pragma once
 #include <stdbool.h>
@@ -47,8 +48,10 @@ struct verb {
 	const char *synopsis; /* what stands behind the name in the usage line */
 	const char *help;     /* one sentence */
 	const struct opt *options;
-	/* argv[0] is the verb's name. Returns the exit status (>= 0), or -errno with `err` filled:
-	 * main prints it, status 125. */
+	/*
+	 * argv[0] is the verb's name. Returns the exit status (>= 0),
+	 * or -errno with `err` filled: main prints it, status 125.
+	 */
 	int (*run)(int argc, char **argv, struct err *err);
 };
 

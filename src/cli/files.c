@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a start before it starts: which they are, what of them is in the page cache, and
- * getting it out. */
+/*
+ * The files of a start before it starts: which they are,
+ * what of them is in the page cache, and getting it out.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -95,14 +95,20 @@ int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_del
 /* The recording is over: store, show, and stop the guest where that was asked for. */
 void start_end(struct start *s, const char *ending, uint64_t at_ns);
 
-/* session.c: the memory and its holder; without them the guest runs as it would without us, and the
- * run says so. */
+/*
+ * session.c: the memory and its holder; without them the
+ * guest runs as it would without us, and the run says so.
+ */
 void session_make(struct start *s);
-/* The run's row. Returns: 0 also where the trouble may pass (locked, full), told on stderr; else
- * -errno with `err`. */
+/*
+ * The run's row. Returns: 0 also where the trouble may pass
+ * (locked, full), told on stderr; else -errno with `err`.
+ */
 int session_begin(struct start *s, struct err *err);
-/* The files behind our stdout and stderr, which are the guest's too: device (MAJOR << 20 | MINOR)
- * and inode. */
+/*
+ * The files behind our stdout and stderr, which are the
+ * guest's too: device (MAJOR << 20 | MINOR) and inode.
+ */
 void session_log_files(uint64_t dev[2], uint64_t ino[2]);
 
 /* relay.c: the guest's living processes. Returns: 0 or -errno. */
@@ -112,8 +118,10 @@ void relay_signal(struct start *s, const struct signalfd_siginfo *i);
 /* Name the processes that outlived the main process. */
 void relay_survivors(struct start *s, const member_list *living);
 
-/* finish.c: the run is over: in a child, so that neither a slow store nor a fault of ours is the
- * guest's. */
+/*
+ * finish.c: the run is over: in a child, so that neither
+ * a slow store nor a fault of ours is the guest's.
+ */
 void finish_begin(struct start *s, const char *ending, uint64_t end_ns);
 /* The ledger so far, on standard error, from a child as well. */
 void finish_snapshot(struct start *s);
@@ -133,5 +141,8 @@ void facts_of_run(struct start *s);
  */
 void files_before(struct start *s);
 
-/* state.c: says so when a start that was to be cold was not; `t` after ingest, which tells the states. */
+/*
+ * state.c: says so when a start that was to be cold
+ * was not; `t` after ingest, which tells the states.
+ */
 void state_judge(struct trace *t, bool cold_wanted);

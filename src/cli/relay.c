@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the world and the guest: which processes are the guest's, and which signals it is to get
- * from us. */
+/*
+ * Between the world and the guest: which processes are
+ * the guest's, and which signals it is to get from us.
+ */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

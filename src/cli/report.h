@@ -11,8 +11,10 @@ struct store;
 /* Words of --format, in the order of enum format; NULL-terminated. */
 extern const char *const report_formats[];
 
-/* Any report but the ledger. `run` negative: it is about the whole database. Returns: 0 or -errno
- * with `err`. */
+/*
+ * Any report but the ledger. `run` negative: it is about
+ * the whole database. Returns: 0 or -errno with `err`.
+ */
 int report_print(FILE *out, struct store *s, const char *name, int64_t run, int format,
 		 struct err *err);
 /* The ledger: the table for people, the JSON of its own shape, CSV as `export csv`, Markdown. */

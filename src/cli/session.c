@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must be there before the guest is: the session's memory, and the run's row in the database.
+/*
+ * What must be there before the guest is: the session's memory, and the run's row in the database.
  */
 #include <errno.h>
 #include <sys/stat.h>

@@ -180,7 +180,10 @@ static uint64_t value_of(const struct table *t, size_t row, int column)
 	return c->kind == CELL_INT && c->i >= 0 ? (uint64_t)c->i : UNKNOWN;
 }
 
-/* Files of one run's report `files`, those that cost most first; a run reads thousands, few of them matter. */
+/*
+ * Files of one run's report `files`, those that cost
+ * most first; a run reads thousands, few of them matter.
+ */
 static void gather_files(file_list *files, const struct table *t, int which)
 {
 	int path = column_of(t, "path"), storage = column_of(t, "bytes_storage"),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One start: set it up while the guest waits, then one loop until the guest and our own work are
- * done. */
+/*
+ * One start: set it up while the guest waits, then
+ * one loop until the guest and our own work are done.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * While a start runs: the present item and the elapsed seconds, on one line that is overwritten. Only on a terminal that
- * the guest does not write to: where its standard output and its standard error both go elsewhere, on the controlling
- * terminal; and only while coldprof is in the foreground there.
+ * While a start runs: the present item and the elapsed seconds, on one line
+ * that is overwritten. Only on a terminal that the guest does not write to:
+ * where its standard output and its standard error both go elsewhere, on the
+ * controlling terminal; and only while coldprof is in the foreground there.
  */
 #pragma once
 #include <stdint.h>

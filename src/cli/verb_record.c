@@ -69,8 +69,10 @@ static const char *lookup(void *arg, const char *name)
 	return environment_get(arg, name);
 }
 
-/* The shim is not found, or would do harm in the command: said once, and the start goes on without
- * it. */
+/*
+ * The shim is not found, or would do harm in the
+ * command: said once, and the start goes on without it.
+ */
 static void choose_shim(struct record *rec)
 {
 	enum program_kind kind = program_look(rec->argv[0], getenv("PATH"));

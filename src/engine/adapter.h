@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that make an adapter. Private to src/engine: an engine is data, the code beside it is
- * common to all. */
+/*
+ * The tables that make an adapter. Private to src/engine:
+ * an engine is data, the code beside it is common to all.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,42 +14,39 @@
 /* How a log line marks a span. */
 enum line_shape {
 	LINE_TOOK,  /* "… took N s": the span ends at the line and begins N earlier */
-	LINE_BEGIN, /* the span begins here, and ends at the LINE_END or LINE_TOOK of the same key
-		     */
+	LINE_BEGIN, /* begins here, and ends at the LINE_END or LINE_TOOK of the same key */
 	LINE_END,
 	LINE_BAR,  /* a progress bar: from its first line to its last */
 	LINE_NOTE, /* no span: worth a diagnostic */
 };
 
 struct line_rule {
-	const char *key; /* ties begin to end, and is the span's name unless `group` of a bar names
-			    it */
-	const char
-		*pattern; /* POSIX extended, partial match, after the process prefix is taken off */
+	/* Ties begin to end, and is the span's name unless `group` of a bar names it. */
+	const char *key;
+	/* POSIX extended, partial match, after the process prefix is taken off. */
+	const char *pattern;
 	enum line_shape shape;
 	enum item item;
 	bool container;
-	uint8_t group;	  /* the submatch with the number of a LINE_TOOK; its unit follows it */
-	bool any_process; /* LINE_END: closes a begin of another process too (a worker ends what its
-			     engine began) */
+	uint8_t group; /* the submatch with the number of a LINE_TOOK; its unit follows it */
+	/* LINE_END: closes a begin of another process too (a worker ends what its engine began). */
+	bool any_process;
 };
 
+/* Lists of strings end with NULL. */
 struct engine {
 	const char *name;
 	const char *health_path;
 	uint16_t port;
-	const char *program;		/* base name of the command */
-	const char *const *subcommands; /* that start a server; NULL-terminated */
-	const char *module_prefix;	/* python -m PREFIX…; NULL none */
-	const char *const *modules;	/* the rest of the module's name; NULL-terminated */
-	const char *const
-		*identity; /* patterns of lines that no other engine writes; NULL-terminated */
-	const char *const
-		*announce; /* patterns whose submatch 1 is the URL's port; NULL-terminated */
-	const char *const *cache_folders; /* templates, see folders.c; NULL-terminated */
-	const char *const
-		*hub_options; /* options that name a model hub cache folder; NULL-terminated */
-	const struct line_rule *lines; /* until key == NULL */
+	const char *program;		  /* base name of the command */
+	const char *const *subcommands;	  /* that start a server */
+	const char *module_prefix;	  /* python -m PREFIX…; NULL none */
+	const char *const *modules;	  /* the rest of the module's name */
+	const char *const *identity;	  /* patterns of lines that no other engine writes */
+	const char *const *announce;	  /* patterns whose submatch 1 is the URL's port */
+	const char *const *cache_folders; /* templates, see folders.c */
+	const char *const *hub_options;	  /* options that name a model hub cache folder */
+	const struct line_rule *lines;	  /* until key == NULL */
 };
 
 extern const struct engine engine_vllm;
@@ -57,8 +56,10 @@ extern const char *const engine_common_folders[];
 
 typedef VEC(char *) words;
 
-/* The command's words, with the script of `sh -c SCRIPT` split at blanks. The caller frees with
- * words_free. */
+/*
+ * The command's words, with the script of `sh -c SCRIPT`
+ * split at blanks. The caller frees with words_free.
+ */
 void words_of_command(char *const *argv, words *ret_words);
 void words_free(words *w);
 
@@ -74,6 +75,7 @@ typedef const char *(*env_fn)(void *arg, const char *name);
  */
 char *folder_expand(const char *template, env_fn env, void *arg);
 
-/* Match `line` against pattern; compiled once. `ret_from`, `ret_to`: submatch `group`; may be NULL.
+/*
+ * Match `line` against pattern; compiled once. `ret_from`, `ret_to`: submatch `group`; may be NULL.
  */
 bool line_matches(const char *pattern, const char *line, int group, int *ret_from, int *ret_to);

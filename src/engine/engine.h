@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What coldprof knows of each engine, as tables: command line, ports, health path, cache folders,
- * weights, log lines. */
+/*
+ * What coldprof knows of each engine, as tables: command line,
+ * ports, health path, cache folders, weights, log lines.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,20 +19,23 @@ const struct engine *engine_of_line(const char *line);
 const char *engine_name(const struct engine *e);
 const char *engine_health_path(const struct engine *e); /* "/health" */
 
-/* The HTTP port that the command names (--port N, --port=N, whatever the engine) or the engine's
- * default; 0 not known. */
+/*
+ * The HTTP port that the command names (--port N, --port=N,
+ * whatever the engine) or the engine's default; 0 not known.
+ */
 int engine_port(const struct engine *e, char *const *argv);
 /* The HTTP port that a log line announces; 0 none. */
 int engine_port_of_line(const struct engine *e, const char *line);
 
 /*
  * engine == NULL in all of these: what holds for any CUDA program (caches of the driver, Triton,
- * Inductor and their like;
- * --port; paths and model ids among the arguments; /health).
+ * Inductor and their like; --port; paths and model ids among the arguments; /health).
  */
 
-/* Compile-cache folders in effect, absolute; `env` looks a variable up in the guest's environment.
- * Owns: the caller frees each. */
+/*
+ * Compile-cache folders in effect, absolute; `env` looks a variable
+ * up in the guest's environment. Owns: the caller frees each.
+ */
 typedef VEC(char *) path_list;
 void engine_cache_folders(const struct engine *e, const char *(*env)(void *arg, const char *name),
 			  void *arg, path_list *ret_paths);
@@ -45,6 +50,8 @@ void engine_weight_files(const struct engine *e, char *const *argv,
 /* True for the environment variables worth keeping with a run. */
 bool engine_keeps_variable(const char *name);
 
-/* Read t->log (in time order) and add the declared spans to t->spans; also sets t->run.engine when
- * a line tells it. */
+/*
+ * Read t->log (in time order) and add the declared spans to
+ * t->spans; also sets t->run.engine when a line tells it.
+ */
 void engine_declare_spans(const struct engine *e, struct trace *t);

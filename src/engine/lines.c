@@ -85,8 +85,10 @@ static int32_t process_of_pid(const struct trace *t, int32_t pid, uint64_t at_ns
 	return found;
 }
 
-/* Takes `(Name pid=N) ` off `*line`; the process is the one that it names, else the one that wrote
- * the line. */
+/*
+ * Takes `(Name pid=N) ` off `*line`; the process is the
+ * one that it names, else the one that wrote the line.
+ */
 static int32_t take_prefix(const struct trace *t, const struct log_line *l, char **line)
 {
 	int from, to;
@@ -159,8 +161,10 @@ static void read_took(struct reader *r, const struct line_rule *rule, const stru
 		add_span(r->t, rule, process, l->at_ns > ns ? l->at_ns - ns : 0, l->at_ns);
 }
 
-/* How long the bar says that it has run: "[01:02<00:10, 3.1it/s]"; in whole seconds, so at most
- * that. */
+/*
+ * How long the bar says that it has run: "[01:02<00:10,
+ * 3.1it/s]"; in whole seconds, so at most that.
+ */
 static uint64_t bar_elapsed_ns(const char *line)
 {
 	const char *s = strrchr(line, '[');

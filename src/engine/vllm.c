@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vLLM, V1 engine: its processes are APIServer → EngineCore → Worker, and each line begins with the
- * one that wrote it. */
+/*
+ * vLLM, V1 engine: its processes are APIServer → EngineCore
+ * → Worker, and each line begins with the one that wrote it.
+ */
 #include <stddef.h>
 
 #include "engine/adapter.h"

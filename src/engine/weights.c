@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The weight files that a command names: paths, model folders, and model ids that the local hub
- * cache holds. */
+/*
+ * The weight files that a command names: paths, model
+ * folders, and model ids that the local hub cache holds.
+ */
 #include "engine/engine.h"
 
 #include <ctype.h>

@@ -18,16 +18,22 @@
 #include "ingest/inside.h"
 
 #define PAGE_BYTES UINT64_C(4096)
-/* What one fault can map of a file that is in the page cache (fault_around_bytes, the kernel's
- * default). */
+/*
+ * What one fault can map of a file that is in the page
+ * cache (fault_around_bytes, the kernel's default).
+ */
 #define FAULT_AROUND_BYTES UINT64_C(65536)
-/* In a forward walk, untouched-looking ranges up to this long lie in one large folio or readahead
- * window. */
+/*
+ * In a forward walk, untouched-looking ranges up to
+ * this long lie in one large folio or readahead window.
+ */
 #define WALK_GAP_BYTES (UINT64_C(4) << 20)
 /* Readahead fills pages before the read that asks for them. */
 #define FILL_WINDOW_NS UINT64_C(30000000)
-/* A reader that never went further has only looked at the header, if the file goes on at least as
- * far again. */
+/*
+ * A reader that never went further has only looked at
+ * the header, if the file goes on at least as far again.
+ */
 #define HEADER_READ_BYTES UINT64_C(131072)
 
 /* The accesses of one process to one file: [from, to) of the sorted list. */
@@ -93,8 +99,10 @@ static uint64_t cover(ranges *r, uint64_t from, uint64_t to, uint64_t gap)
 	return to - from - before;
 }
 
-/* A walk goes forward when nearly every piece of a thread begins at or behind the end of the one
- * before. */
+/*
+ * A walk goes forward when nearly every piece of a
+ * thread begins at or behind the end of the one before.
+ */
 static bool walks_forward(const struct use *u)
 {
 	size_t steps = 0, back = 0;
@@ -106,8 +114,10 @@ static bool walks_forward(const struct use *u)
 			continue;
 		if (a->mode & IO_MAPPED_RANDOM)
 			return false;
-		/* Within 10 ms a walk stays near: 64 MiB is more than memory moves in that time
-		 * through faults. */
+		/*
+		 * Within 10 ms a walk stays near: 64 MiB is more
+		 * than memory moves in that time through faults.
+		 */
 		if (a->max_offset != UNKNOWN &&
 		    a->max_offset - a->min_offset > (UINT64_C(64) << 20) && a->ops < 64)
 			back++;
@@ -171,8 +181,10 @@ static bool map_touched(const struct use *u, uint64_t *mapped, bool *told, range
 			at = at == u->n ? back : at;
 			told[back] |= u->v[back]->end_ns >= t->start_ns;
 		}
-		/* No fault: the pages were mapped already, by the last one before or, at the worst,
-		 * the first. */
+		/*
+		 * No fault: the pages were mapped already, by the
+		 * last one before or, at the worst, the first.
+		 */
 		for (back = next; at == u->n && back-- > 0;)
 			at = is_fault(u->v[back]) ? back : at;
 		for (back = 0; at == u->n && back < u->n; back++)
@@ -281,7 +293,8 @@ static bool only_header(const struct use *u)
 
 		if (a->mode == IO_WRITE || !a->ops)
 			continue;
-		/* Without offsets, what was asked for in all is the furthest that it can have gone.
+		/*
+		 * Without offsets, what was asked for in all is the furthest that it can have gone.
 		 */
 		if (end == UNKNOWN) {
 			if (is_fault(a))

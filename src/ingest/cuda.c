@@ -11,8 +11,10 @@
 
 /* A copy to the device of at least this is weights by itself. */
 #define LARGE_COPY_BYTES (UINT64_C(1) << 20)
-/* A smaller one is weights within this time of weights: later they are inputs of a warm-up or of a
- * capture. */
+/*
+ * A smaller one is weights within this time of weights:
+ * later they are inputs of a warm-up or of a capture.
+ */
 #define NEAR_NS UINT64_C(1000000000)
 
 /* KIND_COUNT: no evidence. */
@@ -63,7 +65,10 @@ static enum kind kind_of_class(const struct call *c)
 	}
 }
 
-/* A wait that begins so soon after the first launch of a function or graph waits for that: it is warm-up. */
+/*
+ * A wait that begins so soon after the first launch of
+ * a function or graph waits for that: it is warm-up.
+ */
 #define WAIT_FOR_LAUNCH_NS UINT64_C(1000000)
 
 static bool waits_for_first_launch(const struct ingest *in, const struct call *c)

@@ -55,8 +55,10 @@ static bool same_program(const struct process *p, const struct wire_process *w)
 	return p->name && *w->comm && strcmp(p->name, w->comm) == 0;
 }
 
-/* In another pid namespace the guest's number is not ours: an image of the same program that came
- * just before. */
+/*
+ * In another pid namespace the guest's number is not ours:
+ * an image of the same program that came just before.
+ */
 static int32_t match_by_time(const struct trace *t, const struct wire_process *w)
 {
 	int32_t found = NO_INDEX;
@@ -105,8 +107,10 @@ static int32_t add_process(struct trace *t, const struct wire_process *w)
 	return (int32_t)t->processes.n - 1;
 }
 
-/* What the shim knows better than a sampler of /proc; nothing of it where the kernel side saw the
- * tree. */
+/*
+ * What the shim knows better than a sampler of /proc;
+ * nothing of it where the kernel side saw the tree.
+ */
 static void describe(struct trace *t, int32_t index, const struct wire_process *w)
 {
 	struct process *p = &t->processes.v[index];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All sources → one clock, one order, one trace: shim records and the probes' accesses become
- * evidence, file_io, roles and counts. */
+/*
+ * All sources → one clock, one order, one trace: shim records and
+ * the probes' accesses become evidence, file_io, roles and counts.
+ */
 #pragma once
 #include <stddef.h>
 
@@ -11,8 +13,8 @@ struct engine;
 struct ingest_options {
 	const struct engine *engine; /* NULL unknown */
 	char *const *cache_folders;  /* absolute, NULL-terminated */
-	char *const *weight_files;   /* known before the start, NULL-terminated; others are told by
-					their magic */
+	/* Known before the start, NULL-terminated; others are told by their magic. */
+	char *const *weight_files;
 };
 
 /*

@@ -42,7 +42,8 @@ struct mapping {
 	uint64_t start_ns, address, size_bytes, offset;
 };
 
-/* A range of a mapped file that a copy to the device read. In the order of (process, file, start).
+/*
+ * A range of a mapped file that a copy to the device read. In the order of (process, file, start).
  */
 struct touch {
 	int32_t process, tid, file;

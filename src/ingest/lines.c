@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Log lines: progress bars split at \r, put in order, and repeats folded once their spans are
- * known. */
+/*
+ * Log lines: progress bars split at \r, put in order,
+ * and repeats folded once their spans are known.
+ */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shim's records, each checked, into files, accesses, calls, counters, coverage, log lines and
- * yields. */
+/*
+ * The shim's records, each checked, into files, accesses,
+ * calls, counters, coverage, log lines and yields.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,8 +18,10 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "x86_64-linux-gnu-g++-12" → "g++": a target in front and a version behind do not change what it
- * is. */
+/*
+ * "x86_64-linux-gnu-g++-12" → "g++": a target in front
+ * and a version behind do not change what it is.
+ */
 static bool is_driver(const char *name)
 {
 	static const char *const drivers[] = {"gcc", "g++", "cc", "c++", "clang", "clang++"};
@@ -156,8 +158,10 @@ void roles_derive(struct ingest *in)
 {
 	struct trace *t = in->t;
 
-	/* The root is the server, or what starts it: a build as a whole is not a compile of a
-	 * server. */
+	/*
+	 * The root is the server, or what starts it: a
+	 * build as a whole is not a compile of a server.
+	 */
 	for (size_t i = 1; i < t->processes.n; i++) {
 		struct process *p = &t->processes.v[i];
 

@@ -13,8 +13,10 @@
 #include "base/clock.h"
 #include "ingest/inside.h"
 
-/* Of the bytes: at most COLD resident is cold, at least WARM is warm (a machine drops a few pages
- * by itself). */
+/*
+ * Of the bytes: at most COLD resident is cold, at least
+ * WARM is warm (a machine drops a few pages by itself).
+ */
 #define COLD_PERCENT 1
 #define WARM_PERCENT 90
 #define SCAN_MAX     20000
@@ -45,7 +47,8 @@ static const char *word_of(const struct amounts *a, bool saw_fills)
 
 	if (!a->size)
 		return "unknown";
-	/* Residency counts where it is known for nearly all; what was then read must agree with it.
+	/*
+	 * Residency counts where it is known for nearly all; what was then read must agree with it.
 	 */
 	if (a->unknown_size <= a->size / 10) {
 		if (a->resident <= known / 100 * COLD_PERCENT)

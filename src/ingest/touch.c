@@ -8,8 +8,10 @@
 
 #include "ingest/inside.h"
 
-/* The last mapping made at `address` before `at_ns`, of the process or of the one that it was
- * forked from. */
+/*
+ * The last mapping made at `address` before `at_ns`, of
+ * the process or of the one that it was forked from.
+ */
 static const struct mapping *mapping_at(const struct ingest *in, int32_t process, uint64_t address,
 					uint64_t at_ns)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guest's environment: what the user gave, plus LD_PRELOAD, COLDPROF_SESSION, and with --user
- * HOME, USER, LOGNAME. */
+/*
+ * The guest's environment: what the user gave, plus LD_PRELOAD,
+ * COLDPROF_SESSION, and with --user HOME, USER, LOGNAME.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

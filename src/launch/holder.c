@@ -46,8 +46,10 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* The guest's argv and output pass through the memory: only its own user and coldprof's descendants
- * may have it. */
+/*
+ * The guest's argv and output pass through the memory: only
+ * its own user and coldprof's descendants may have it.
+ */
 static bool may_have(int fd, pid_t coldprof)
 {
 	struct ucred peer;

@@ -19,8 +19,10 @@ struct holder {
 	int life_fd; /* the holder ends when this end of the pipe is closed */
 };
 
-/* Fork the holder of `ring` and wait until it answers. `user` may be NULL. Fills *ret_session for
- * the environment. */
+/*
+ * Fork the holder of `ring` and wait until it answers. `user`
+ * may be NULL. Fills *ret_session for the environment.
+ */
 int holder_start(const struct ring *ring, const struct guest_user *user, struct holder *ret_holder,
 		 struct session *ret_session, struct err *err);
 /* End it and reap it. Safe on a zeroed holder. */

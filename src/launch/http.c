@@ -14,8 +14,10 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/* A server may accept long before it answers: one patient request sees the moment, and does not
- * pile up others. */
+/*
+ * A server may accept long before it answers: one patient
+ * request sees the moment, and does not pile up others.
+ */
 #define ANSWER_TIMEOUT_MS  30000L
 #define CONNECT_TIMEOUT_MS 2000L
 

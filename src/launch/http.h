@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One GET at a time, on the caller's epoll descriptor, by libcurl: no proxy, no redirect followed,
- * nothing kept alive. */
+/*
+ * One GET at a time, on the caller's epoll descriptor, by
+ * libcurl: no proxy, no redirect followed, nothing kept alive.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,8 +18,10 @@ struct http_answer {
 /* Its sockets and timer are added to `epoll_fd`. */
 int http_open(int epoll_fd, struct http **ret_http, struct err *err);
 void http_close(struct http *h);
-/* Begin a GET. `address` numeric; the unspecified one stands for loopback. Returns: 0, -EBUSY, or
- * -EIO. */
+/*
+ * Begin a GET. `address` numeric; the unspecified one
+ * stands for loopback. Returns: 0, -EBUSY, or -EIO.
+ */
 int http_ask(struct http *h, const char *address, uint16_t port, const char *path);
 bool http_busy(const struct http *h);
 /* Go on. Returns: true once, when the answer is there. */

@@ -38,8 +38,10 @@ void launch_guard_descriptors(void)
 
 void launch_block_signals(struct signal_state *ret_state)
 {
-	/* Faults, job control and what cannot be had stay; the shell's Ctrl-Z stops coldprof with
-	 * its guest. */
+	/*
+	 * Faults, job control and what cannot be had stay;
+	 * the shell's Ctrl-Z stops coldprof with its guest.
+	 */
 	static const int keep[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,  SIGTRAP, SIGABRT,
 				   SIGSYS,  SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGCONT};
 	struct sigaction plain = {.sa_handler = SIG_DFL};

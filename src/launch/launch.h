@@ -30,8 +30,10 @@ struct launch {
 	size_t told;
 };
 
-/* Descriptors 0 to 2 that were closed become /dev/null for us alone: close-on-exec, so the guest
- * still finds them closed. */
+/*
+ * Descriptors 0 to 2 that were closed become /dev/null for us
+ * alone: close-on-exec, so the guest still finds them closed.
+ */
 void launch_guard_descriptors(void);
 
 /* Block what coldprof handles and remember what the guest must get back. */

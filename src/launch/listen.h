@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does one of these processes listen on that port? Asked of /proc, for what the probe has lost sight of (a daemon's double fork). */
+/*
+ * Does one of these processes listen on that port? Asked of /proc,
+ * for what the probe has lost sight of (a daemon's double fork).
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

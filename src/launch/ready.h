@@ -28,15 +28,19 @@ void ready_close(struct ready *r);
 int ready_fd(const struct ready *r);
 void ready_turn(struct ready *r);
 
-/* A process of the tree listens. `address` may be NULL; `reachable` false: in another network
- * namespace. */
+/*
+ * A process of the tree listens. `address` may be NULL;
+ * `reachable` false: in another network namespace.
+ */
 void ready_listener(struct ready *r, uint16_t port, const char *address, bool reachable,
 		    uint64_t at_ns);
 /* The HTTP port became known by a log line. */
 void ready_port(struct ready *r, uint16_t port);
 void ready_line(struct ready *r, const char *text, uint64_t at_ns);
-/* Nothing of the tree is left, or the main process ended otherwise than by exit 0. `status` as
- * wait(2) gives it. */
+/*
+ * Nothing of the tree is left, or the main process ended
+ * otherwise than by exit 0. `status` as wait(2) gives it.
+ */
 void ready_ended(struct ready *r, int status, uint64_t at_ns);
 
 /* True once the chosen mark is reached; its name is borrowed from the trace. */

@@ -102,8 +102,10 @@ static bool by_mincore(int fd, struct residency *r)
 	return true;
 }
 
-/* A read that may not wait succeeds only from the page cache; FADV_RANDOM keeps it from bringing
- * pages in. */
+/*
+ * A read that may not wait succeeds only from the page
+ * cache; FADV_RANDOM keeps it from bringing pages in.
+ */
 static bool by_samples(int fd, struct residency *r)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages = (r->size_bytes + page - 1) / page;

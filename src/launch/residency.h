@@ -9,12 +9,11 @@
 struct residency {
 	uint64_t dev, ino; /* st_dev and st_ino as stat(2) gives them */
 	uint64_t size_bytes;
-	uint64_t resident_bytes; /* RESIDENT_UNKNOWN: the kernel would not tell; an estimate when
-				    `sampled` */
+	uint64_t resident_bytes; /* RESIDENT_UNKNOWN: the kernel would not tell */
 	uint64_t dirty_bytes;	 /* of them not yet written; RESIDENT_UNKNOWN */
-	bool sampled;
-	const char *fs;	 /* static: "ext4", "overlay", "tmpfs", ...; NULL unknown */
-	const char *how; /* static: "cachestat", "mincore", "samples"; NULL unknown */
+	bool sampled;		 /* resident_bytes is an estimate */
+	const char *fs;		 /* static: "ext4", "overlay", "tmpfs", ...; NULL unknown */
+	const char *how;	 /* static: "cachestat", "mincore", "samples"; NULL unknown */
 };
 
 /* Look at a regular file. Returns: 0, or -errno (-EISDIR and the like: no regular file). */

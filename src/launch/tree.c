@@ -161,7 +161,10 @@ static void name_it(const struct one *o, struct member *m)
 		 n > 0 ? text : o->comm);
 }
 
-/* Returns: 0 or -errno; *ret_moved: a process went while we looked, and may have left a child behind. */
+/*
+ * Returns: 0 or -errno; *ret_moved: a process went
+ * while we looked, and may have left a child behind.
+ */
 static int look(const struct tree_options *opt, member_list *ret, bool *ret_moved)
 {
 	one_list all = {0};

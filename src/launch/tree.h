@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes of the run are alive, asked of /proc when that matters: at the end of the main
- * process and to stop a run. */
+/*
+ * Which processes of the run are alive, asked of /proc when that
+ * matters: at the end of the main process and to stop a run.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +28,8 @@ struct tree_options {
 		*known_start_ns; /* when each began (CLOCK_MONOTONIC): tells a reused pid; NULL */
 };
 
-/* The living processes of the run (zombies left out) into `ret`, which is emptied before. Returns:
- * 0 or -errno. */
+/*
+ * The living processes of the run (zombies left out) into
+ * `ret`, which is emptied before. Returns: 0 or -errno.
+ */
 int tree_living(const struct tree_options *opt, member_list *ret);

@@ -11,8 +11,10 @@ struct guest_user {
 	char *name, *home, *shell;
 };
 
-/* Look `name` (or a numeric uid) up. Returns: 0; -ENOENT, -EPERM when we may not become it; `err`
- * in words. */
+/*
+ * Look `name` (or a numeric uid) up. Returns: 0; -ENOENT,
+ * -EPERM when we may not become it; `err` in words.
+ */
 int user_find(const char *name, struct guest_user *ret_user, struct err *err);
 void user_done(struct guest_user *u);
 /* Become it for good: groups, gid, uid. For a child. Returns: 0 or -errno. */

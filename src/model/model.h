@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace of one start as plain data: probe and ingest make it, store keeps it, attribute reads it.
- * No I/O and no rules here. All times are CLOCK_MONOTONIC nanoseconds. Strings in a trace are interned
- * and owned by it: trace_str() gives a pointer that lives as long as the trace.
+ * The trace of one start as plain data: probe and ingest make it, store keeps it, attribute reads
+ * it. No I/O and no rules here. All times are CLOCK_MONOTONIC nanoseconds. Strings in a trace are
+ * interned and owned by it: trace_str() gives a pointer that lives as long as the trace.
  */
 #pragma once
 #include <stdbool.h>
@@ -32,8 +32,9 @@ enum item {
 enum grade { GRADE_MEASURED, GRADE_DECLARED, GRADE_INFERRED, GRADE_COUNT };
 
 /*
- * Kinds of evidence: id, the word in the store, the item (ITEM_COUNT: none of its own), the sub-line.
- * HEADER is a read of the first 8+N bytes of a weight file: recorded, never weight evidence.
+ * Kinds of evidence: id, the word in the store, the item (ITEM_COUNT:
+ * none of its own), the sub-line. HEADER is a read of the first 8+N
+ * bytes of a weight file: recorded, never weight evidence.
  */
 #define EVIDENCE_KINDS(X)                                                                          \
 	X(LOADER, "loader", PROCESS_INIT, "loader and interpreter")                                \
@@ -88,7 +89,10 @@ enum source {
 	SOURCE_COUNT
 };
 
-/* What a process is to the ledger. A VERSION_PROBE is `g++ --version` and the like: it begins and ends nothing. */
+/*
+ * What a process is to the ledger. A VERSION_PROBE is `g++
+ * --version` and the like: it begins and ends nothing.
+ */
 enum role { ROLE_PLAIN, ROLE_COMPILER, ROLE_VERSION_PROBE, ROLE_COUNT };
 
 /* What a file is to a model server. */
@@ -109,17 +113,16 @@ struct process {
 	int32_t pid, ppid;
 	int32_t parent;	   /* index in the trace, NO_INDEX for the root and for orphans seen late */
 	uint64_t start_ns; /* fork; for the root its exec */
-	uint64_t
-		exec_ns; /* last exec before its first evidence; UNKNOWN when it never called exec */
-	uint64_t end_ns;     /* exit; UNKNOWN while it lives at the end of the run */
-	int32_t status;	     /* as wait(2) gives it; -1 unknown */
-	uint8_t role;	     /* enum role */
-	bool shim;	     /* the shim reported from it */
-	const char *name;    /* comm, or the title that it gave itself */
-	const char *exe;     /* path; NULL unknown */
+	uint64_t exec_ns;  /* last exec before its first evidence; UNKNOWN: it never called exec */
+	uint64_t end_ns;   /* exit; UNKNOWN while it lives at the end of the run */
+	int32_t status;	   /* as wait(2) gives it; -1 unknown */
+	uint8_t role;	   /* enum role */
+	bool shim;	   /* the shim reported from it */
+	const char *name;  /* comm, or the title that it gave itself */
+	const char *exe;   /* path; NULL unknown */
 	const char *command; /* argv joined by spaces, secrets masked; NULL unknown */
-	const char *
-		uncovered; /* why the shim is absent: "static", "secure execution", "environment cleared"; NULL */
+	/* Why the shim is absent: "static", "secure execution", "environment cleared"; NULL. */
+	const char *uncovered;
 };
 
 struct evidence {
@@ -179,8 +182,8 @@ enum io_mode {
 };
 
 /*
- * The finest piece that a source hands over: one thread, one file, at most 10 ms, kept only in memory;
- * ingest makes evidence and file_io from these.
+ * The finest piece that a source hands over: one thread, one file, at most
+ * 10 ms, kept only in memory; ingest makes evidence and file_io from these.
  */
 struct access {
 	int32_t process, tid, file;
@@ -270,7 +273,10 @@ struct run {
 	const char *state, *state_files, *state_caches;
 };
 
-/* Facts that the kernel side observed for the whole tree; what is missing here comes from a lesser source. */
+/*
+ * Facts that the kernel side observed for the whole
+ * tree; what is missing here comes from a lesser source.
+ */
 enum saw {
 	SAW_TREE = 1,	  /* fork, exec, exit */
 	SAW_READS = 2,	  /* read calls with their file */
@@ -337,7 +343,9 @@ const char *trace_strf(struct trace *t, const char *fmt, ...) __attribute__((for
 void trace_note(struct trace *t, const char *source, const char *severity, uint64_t count,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The process with this pid that lived at `at_ns` (pids are reused); NO_INDEX when there is none. */
+/*
+ * The process with this pid that lived at `at_ns` (pids are reused); NO_INDEX when there is none.
+ */
 int32_t trace_process_at(const struct trace *t, int32_t pid, uint64_t at_ns);
 
 const char *item_word(enum item item);	/* "process_init" */

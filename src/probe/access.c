@@ -19,8 +19,8 @@ struct walk {
 	} key;
 	int32_t open; /* tier 0: the piece that still grows, NO_INDEX */
 	uint64_t at;  /* offset of the last touch */
-	uint64_t
-		floor_ns; /* end of the piece before the open one: pieces of one walk never overlap */
+	/* End of the piece before the open one: pieces of one walk never overlap. */
+	uint64_t floor_ns;
 	uint32_t steps, jumps;
 	UT_hash_handle hh;
 };
@@ -171,8 +171,10 @@ void access_faults(struct probe *p, const struct fault_piece *f)
 	else
 		max = min;
 	if (last != file) {
-		/* A region that holds the end of one mapping and the begin of the next: the fill
-		 * knows, else the file does. */
+		/*
+		 * A region that holds the end of one mapping and the
+		 * begin of the next: the fill knows, else the file does.
+		 */
 		p->mixed_faults += f->faults;
 		if (f->ino)
 			file = files_get(p, f->dev, f->ino, NULL);

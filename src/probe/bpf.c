@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel programs: load each that the kernel takes, attach, and turn their records into the
- * trace. */
+/*
+ * The kernel programs: load each that the kernel takes,
+ * attach, and turn their records into the trace.
+ */
 #include "probe/inside.h"
 
 #include <errno.h>

@@ -23,16 +23,17 @@ struct last_time;
 /* Who tells of forks, execs and exits. */
 enum tree_by { TREE_PROC, TREE_PERF, TREE_BPF };
 
-/* Faults of one thread in one region, whose file is found once the mappings are known up to its
- * end. */
+/*
+ * Faults of one thread in one region, whose file is
+ * found once the mappings are known up to its end.
+ */
 struct fault_piece {
 	int32_t process, pid, tid;
 	uint64_t start_ns, end_ns, min_address, max_address, wait_ns, fill_bytes, dev, ino;
 	uint64_t faults;
-	bool populate; /* a call that faults nothing: the range, and from its descriptor dev, ino,
-			  offset */
-	bool from_call;
-	uint64_t offset;
+	bool populate;	 /* a call that faults nothing: the range is the call's */
+	bool from_call;	 /* dev, ino and offset are those of the call's descriptor */
+	uint64_t offset; /* of the range in the file */
 };
 
 /* A thread whose CPU time is sampled from /proc. */
@@ -116,15 +117,19 @@ struct proc_stat {
 int procfs_stat(int32_t pid, struct proc_stat *ret_stat);
 /* The executable's path into `buf`. Returns: 0 or -errno. */
 int procfs_exe(int32_t pid, char *buf, size_t size);
-/* Children of all threads of `pid`. Calls `fn` for each. Returns: 0, -ENOSYS where the kernel lacks
- * the list. */
+/*
+ * Children of all threads of `pid`. Calls `fn` for each.
+ * Returns: 0, -ENOSYS where the kernel lacks the list.
+ */
 int procfs_children(int32_t pid, void (*fn)(void *arg, int32_t child), void *arg);
 /* The command line with secrets masked, NULL when it cannot be had. Caller frees. */
 char *procfs_command(int32_t pid);
 /* The same from `n` bytes of words with a NUL behind each. */
 char *procfs_mask(const char *words, size_t n);
-/* The title that a process gave itself, or NULL when its command line is that of an exec. Caller
- * frees. */
+/*
+ * The title that a process gave itself, or NULL when
+ * its command line is that of an exec. Caller frees.
+ */
 char *procfs_title(int32_t pid);
 
 /* sample.c: the sampler of tier 0. */
@@ -173,8 +178,10 @@ void access_faults(struct probe *p, const struct fault_piece *f);
 void access_populate(struct probe *p, const struct fault_piece *f);
 void access_free(struct probe *p);
 
-/* perf.c: `faults` opens the fault events too (tier 0). Returns: 0 or -errno, with nothing left
- * open. */
+/*
+ * perf.c: `faults` opens the fault events too (tier
+ * 0). Returns: 0 or -errno, with nothing left open.
+ */
 int perf_open(struct probe *p, bool faults);
 /* Read what is settled (or `all`). Returns: the time up to which everything was read. */
 uint64_t perf_drain(struct probe *p, bool all);

@@ -104,8 +104,10 @@ static void listening(struct probe *p, uint32_t inode, uint16_t port, int family
 	listen_add(p, proc->index, port, now_ns, text);
 }
 
-/* Ask the kernel for the listening sockets alone: /proc/net/tcp walks every bucket of the
- * connection table. */
+/*
+ * Ask the kernel for the listening sockets alone:
+ * /proc/net/tcp walks every bucket of the connection table.
+ */
 static bool ask(struct probe *p, uint8_t family, uint64_t now_ns)
 {
 	struct {

@@ -203,8 +203,10 @@ static uint64_t time_of(const struct perf_event_header *h)
 	return trailer_of(h)->time;
 }
 
-/* The record at the ring's tail, whole; NULL when there is none. One that wraps is copied into
- * `room`. */
+/*
+ * The record at the ring's tail, whole; NULL when
+ * there is none. One that wraps is copied into `room`.
+ */
 static const struct perf_event_header *ring_peek(const struct ring *r, uint64_t head, char *room)
 {
 	uint64_t tail = r->page->data_tail, at = tail & (r->bytes - 1);
@@ -251,7 +253,10 @@ static void on_fork(struct probe *p, const struct task *t)
 		thread_new(p, proc, (int32_t)t->tid, t->time);
 }
 
-/* The first thread may end before the others, also when one of those calls exec: the last one is the process's end. */
+/*
+ * The first thread may end before the others, also when one
+ * of those calls exec: the last one is the process's end.
+ */
 static void on_exit_record(struct probe *p, const struct task *t)
 {
 	struct proc *proc = tree_find(p, (int32_t)t->pid);

@@ -15,8 +15,10 @@ struct trace;
 struct probe_options {
 	pid_t root_pid; /* stopped at its barrier: nothing of it is missed */
 	int max_tier;	/* 0 or 1; -1: /proc alone */
-	/* The files behind the root's stdout and stderr (st_dev as the kernel encodes it, st_ino):
-	 * only writes to these are log. */
+	/*
+	 * The files behind the root's stdout and stderr (st_dev as the
+	 * kernel encodes it, st_ino): only writes to these are log.
+	 */
 	uint64_t log_dev[2], log_ino[2];
 };
 
@@ -28,16 +30,22 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 	       struct err *err);
 /* The tier that was reached: 0 or 1. */
 int probe_tier(const struct probe *p);
-/* Becomes readable when there is something to drain (an epoll descriptor, with the sampler's timer
- * in it). */
+/*
+ * Becomes readable when there is something to drain (an
+ * epoll descriptor, with the sampler's timer in it).
+ */
 int probe_fd(const struct probe *p);
 /* Take what has come into `t`, aggregated; cheap, never blocks. */
 void probe_drain(struct probe *p);
-/* Ports that the observed tree has been seen to listen on so far: calls `fn(arg, port, process
- * index)` for new ones. */
+/*
+ * Ports that the observed tree has been seen to listen on so
+ * far: calls `fn(arg, port, process index)` for new ones.
+ */
 void probe_new_listeners(struct probe *p, void (*fn)(void *arg, uint16_t port, int32_t process),
 			 void *arg);
-/* The run is over: drain the rest, read the loss counters and our own cost into diagnostics, detach
- * everything. */
+/*
+ * The run is over: drain the rest, read the loss counters
+ * and our own cost into diagnostics, detach everything.
+ */
 void probe_stop(struct probe *p);
 void probe_close(struct probe *p);

@@ -14,7 +14,8 @@
 #include "base/io.h"
 #include "model/model.h"
 
-/* An idle thread is looked at less often, up to this many periods apart; its counters lose nothing.
+/*
+ * An idle thread is looked at less often, up to this many periods apart; its counters lose nothing.
  */
 #define IDLE_PERIODS 8
 #define THREAD_FDS   256

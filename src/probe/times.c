@@ -80,8 +80,8 @@ void times_add(struct probe *p, const struct thread_time *t)
 }
 
 /*
- * The wait for a CPU is charged when it ends: a stretch in which nothing was charged may have been part
- * of a wait that shows only in the next one. Its last late_ns become runnable time.
+ * The wait for a CPU is charged when it ends: a stretch in which nothing was charged may have
+ * been part of a wait that shows only in the next one. Its last late_ns become runnable time.
  */
 void times_charge_back(struct probe *p, int32_t process, int32_t tid, uint64_t end_ns,
 		       uint64_t late_ns)

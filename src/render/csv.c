@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RFC 4180: quoted where it must be, CRLF, a header line. Unknown is an empty cell, empty text is
- * "". */
+/*
+ * RFC 4180: quoted where it must be, CRLF, a header
+ * line. Unknown is an empty cell, empty text is "".
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of cells in columns of fixed width, with a style each; bars; paragraphs. What ledgers are
- * drawn with. */
+/*
+ * Lines of cells in columns of fixed width, with a style
+ * each; bars; paragraphs. What ledgers are drawn with.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,8 +34,10 @@ struct lines {
 	VEC(struct line) v;
 };
 
-/* A new last line; borrowed until the next one. Text added to its cells is cleaned and cut when it
- * is printed. */
+/*
+ * A new last line; borrowed until the next one. Text added
+ * to its cells is cleaned and cut when it is printed.
+ */
 struct line *lines_add(struct lines *l, enum line_style style);
 /* Returns: 0 or -errno. */
 int lines_print(FILE *out, const struct lines *l, const struct look *look);

@@ -67,8 +67,8 @@ enum unit unit_of(const char *word);
 enum format format_of(const char *word);
 
 /*
- * Write the rows. `name` and `run` (negative: none) go into JSON's head.
- * Returns: 0, or -errno when the stream took no more.
+ * Write the rows. `name` and `run` (negative: none) go into JSON's head. Returns: 0, or -errno when
+ * the stream took no more.
  */
 int render_table(FILE *out, const struct table *t, const struct look *look);
 int render_json(FILE *out, const struct table *t, const char *name, int64_t run);
@@ -88,7 +88,10 @@ void cell_json(struct str *b, const struct cell *c);
 void text_clean(struct str *b, const char *s, bool utf8);
 /* Columns that clean text takes. */
 size_t text_width(const char *s, bool utf8);
-/* Clean `s` cut to `width` columns with an ellipsis: at its end, or in the middle of a path, whose end tells most. */
+/*
+ * Clean `s` cut to `width` columns with an ellipsis: at its
+ * end, or in the middle of a path, whose end tells most.
+ */
 void text_shorten(struct str *b, const char *s, size_t width, bool utf8);
 /* "1.234 s", "12.3 ms"; "541.1 MB" (powers of 1000); "1.06 GB/s". */
 void text_ns(struct str *b, uint64_t ns);

@@ -30,8 +30,10 @@ static size_t decode(const unsigned char *s, uint32_t *ret_point)
 	return n;
 }
 
-/* Columns of a code point; -1 for what must not reach a terminal: controls, marks that turn the
- * direction of text. */
+/*
+ * Columns of a code point; -1 for what must not reach a
+ * terminal: controls, marks that turn the direction of text.
+ */
 static int columns_of(uint32_t c)
 {
 	if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || (c >= 0x200b && c <= 0x200f) ||

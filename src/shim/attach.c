@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the session string to the mapped memory: by /proc, else by the socket, else not at all.
- * Constructor only. */
+/*
+ * From the session string to the mapped memory: by /proc,
+ * else by the socket, else not at all. Constructor only.
+ */
 #include "shim/shim.h"
 
 #include <fcntl.h>
@@ -73,8 +75,10 @@ static char *put_number(char *p, unsigned long n)
 	return p;
 }
 
-/* In a new pid namespace the number may be another's: O_PATH first, which opens nothing, then what
- * it is. */
+/*
+ * In a new pid namespace the number may be another's:
+ * O_PATH first, which opens nothing, then what it is.
+ */
 static struct wire_header *by_proc(const struct session *s)
 {
 	struct wire_header *h = NULL;

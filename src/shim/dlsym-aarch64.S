@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym(handle, name): the driver's functions are answered by us; everything else goes on to the real one by a jump,
- * which sees the caller's return address. A C wrapper would make us the caller, and RTLD_NEXT would begin behind us.
+ * dlsym(handle, name): the driver's functions are answered by us; everything else goes on to the
+ * real one by a jump, which sees the caller's return address. A C wrapper would make us the caller,
+ * and RTLD_NEXT would begin behind us.
  */
 	.text
 	.globl	dlsym

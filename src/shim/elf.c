@@ -19,8 +19,7 @@ struct object {
 
 struct search {
 	const char *name;
-	const void *inside; /* look only in the object that holds this address; NULL: in all but our
-			       own */
+	const void *inside; /* only the object that holds this address; NULL: all but our own */
 	bool after_us;
 	bool passed_us;
 	void *found;

@@ -74,8 +74,10 @@ struct local *guest_self(void)
 
 	if (__builtin_expect(state == LOCAL_READY, 1))
 		return l;
-	/* A fork child at its first event. Another thread that is at this already keeps the place:
-	 * ours is lost. */
+	/*
+	 * A fork child at its first event. Another thread that
+	 * is at this already keeps the place: ours is lost.
+	 */
 	if (state == LOCAL_NEW &&
 	    __atomic_compare_exchange_n(&l->state, &state, LOCAL_CLAIMING, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_ACQUIRE)) {
@@ -185,8 +187,10 @@ out:
 	p->argv_bytes = n;
 }
 
-/* Runs in the child after fork(), not after vfork or a bare clone: those find the wiped page at
- * their first event. */
+/*
+ * Runs in the child after fork(), not after vfork or a bare
+ * clone: those find the wiped page at their first event.
+ */
 static void after_fork(void)
 {
 	if (guest_live() && guest_local->state == LOCAL_NEW)

@@ -31,8 +31,10 @@ static unsigned memory_type(abi_dptr at)
 
 	if (!fn)
 		return 0;
-	/* 2: CU_POINTER_ATTRIBUTE_MEMORY_TYPE; memory that the driver never saw is an error, and
-	 * pageable host. */
+	/*
+	 * 2: CU_POINTER_ATTRIBUTE_MEMORY_TYPE; memory that the
+	 * driver never saw is an error, and pageable host.
+	 */
 	return fn(&type, 2, at) == 0 ? type : ABI_HOST;
 }
 
@@ -135,8 +137,10 @@ static const uint8_t keeping[] = {
 #undef X
 };
 
-/* Written out in every wrapper with a constant `cls`: the compiler leaves the one branch that
- * applies. */
+/*
+ * Written out in every wrapper with a constant `cls`:
+ * the compiler leaves the one branch that applies.
+ */
 #define KEEP(cls)    (keeping[cls])
 #define LONG_NS(cls) ((cls) == WIRE_CLASS_FUNCTION ? WIRE_LONG_FUNCTION_NS : WIRE_LONG_SYNC_NS)
 

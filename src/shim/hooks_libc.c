@@ -22,8 +22,10 @@ struct iovec {
 	size_t iov_len;
 };
 
-/* Before our constructor, or in a program whose libc lacks it: looked up now, else the bare system
- * call. */
+/*
+ * Before our constructor, or in a program whose libc
+ * lacks it: looked up now, else the bare system call.
+ */
 static void *real_of(enum libc_hook hook)
 {
 	void *fn = __atomic_load_n(&libc_real[hook], __ATOMIC_ACQUIRE);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of driver calls: counters that grow in place, and one record for each call of a slow
- * class. */
+/*
+ * Records of driver calls: counters that grow in
+ * place, and one record for each call of a slow class.
+ */
 #include "shim/shim.h"
 
 #define SMALL_COPY   65536 /* copies below are bulk: a start may make a million of them */

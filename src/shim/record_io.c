@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of files and of log lines. The work is done only for calls whose own cost is larger by
- * far. */
+/*
+ * Records of files and of log lines. The work is done
+ * only for calls whose own cost is larger by far.
+ */
 #include "shim/shim.h"
 
 #include <fcntl.h>
@@ -129,8 +131,10 @@ static size_t path_of(int fd, char *path, size_t size)
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* Python's modules: thousands in each process, which would take the room of what this memory is
- * for. */
+/*
+ * Python's modules: thousands in each process, which
+ * would take the room of what this memory is for.
+ */
 static bool is_dull(const char *path, size_t n)
 {
 	return (n > 3 && path[n - 3] == '.' && path[n - 2] == 'p' && path[n - 1] == 'y') ||
@@ -172,8 +176,10 @@ static uint32_t put_file(struct local *l, int fd, const struct stat *st)
 	return r->file;
 }
 
-/* The number of the regular file at `fd`; 0 when it is none or there is no room; FILE_DULL: not
- * recorded. */
+/*
+ * The number of the regular file at `fd`; 0 when it is
+ * none or there is no room; FILE_DULL: not recorded.
+ */
 static uint32_t file_of(struct local *l, int fd)
 {
 	struct stat st;
@@ -199,8 +205,10 @@ static uint32_t file_of(struct local *l, int fd)
 		if (ino == st.st_ino && file && k->dev == st.st_dev)
 			return file;
 	}
-	/* Full, or another thread is at it: a second number for the same device and inode does no
-	 * harm. */
+	/*
+	 * Full, or another thread is at it: a second number
+	 * for the same device and inode does no harm.
+	 */
 	return put_file(l, fd, &st);
 }
 

@@ -19,8 +19,10 @@ void *libc_real[LIBC_COUNT];
 __attribute__((visibility("hidden"))) void *shim_real_dlsym;
 
 static void *real[HOOK_COUNT];
-/* hook + 1 by the hash of its name; its address | hook << 48 by that of its address. Filled once,
- * by anybody. */
+/*
+ * hook + 1 by the hash of its name; its address | hook
+ * << 48 by that of its address. Filled once, by anybody.
+ */
 static uint16_t by_name[TABLE];
 static uint64_t by_address[TABLE];
 static bool named, addressed;
@@ -242,8 +244,10 @@ void *resolve_substitute(void *fn, const char *name, uint32_t route)
 
 int resolve_nothing(unsigned hook)
 {
-	/* cuda.h: CUDA_ERROR_STUB_LIBRARY; nvrtc.h: NVRTC_ERROR_INTERNAL_ERROR, an error everywhere
-	 * else too */
+	/*
+	 * cuda.h: CUDA_ERROR_STUB_LIBRARY; nvrtc.h:
+	 * NVRTC_ERROR_INTERNAL_ERROR, an error everywhere else too
+	 */
 	return hook_name(hook)[0] == 'c' ? 34 : 11;
 }
 
@@ -285,8 +289,10 @@ struct answer shim_dlsym(void *handle, const char *name)
 	}
 	fn = next(handle, name);
 	if (fn == hook_wrapper((unsigned)hook)) {
-		/* A search of the whole program found our own export: true only if there is
-		 * something behind it. */
+		/*
+		 * A search of the whole program found our own
+		 * export: true only if there is something behind it.
+		 */
 		fn = resolve_real((unsigned)hook);
 		if (!fn) /* not found, and dlerror() says so */
 			return (struct answer){next(RTLD_NEXT, name), 1};

@@ -59,8 +59,10 @@ struct local {
 
 enum local_state { LOCAL_NEW, LOCAL_CLAIMING, LOCAL_READY, LOCAL_REFUSED };
 
-/* NULL in a process that no session reached: every hook is a pass-through. Set once, by the
- * constructor. */
+/*
+ * NULL in a process that no session reached: every hook
+ * is a pass-through. Set once, by the constructor.
+ */
 extern struct local *guest_local;
 extern struct wire_header *guest_header;
 
@@ -85,7 +87,8 @@ struct thread_state {
 /* This process's place, claimed when need be; NULL when there is none to be had (counted). */
 struct local *guest_self(void);
 struct thread_state *guest_thread(struct local *l);
-/* `n` free slots in a row; NULL when there are none (counted). Bulk leaves the reserve to the rest.
+/*
+ * `n` free slots in a row; NULL when there are none (counted). Bulk leaves the reserve to the rest.
  */
 void *guest_slots(struct local *l, unsigned n, bool bulk);
 /* The process is about to exit by itself. */

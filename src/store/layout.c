@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which member of which struct lies in which column: the one list that writing and reading share.
+/*
+ * Which member of which struct lies in which column: the one list that writing and reading share.
  */
 #include "store/internal.h"
 

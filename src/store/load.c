@@ -225,8 +225,10 @@ static int load_run(struct store *s, int64_t id, struct trace *t, struct err *er
 	return r;
 }
 
-/* Enough to name a run and who drove it: read for every ledger that is shown, however large the run
- * was. */
+/*
+ * Enough to name a run and who drove it: read for every
+ * ledger that is shown, however large the run was.
+ */
 static bool is_small(const char *table)
 {
 	return strcmp(table, "process") == 0 || strcmp(table, "diagnostic") == 0 ||

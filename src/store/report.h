@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports: one SELECT each, with a header of comments that says what it answers. They are compiled
- * in from reports/. */
+/*
+ * Reports: one SELECT each, with a header of comments that
+ * says what it answers. They are compiled in from reports/.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,8 +25,10 @@ extern const struct report store_reports[];
  * are; -errno of the file.
  */
 int report_find(const char *dir, const char *name, char **ret_sql, struct err *err);
-/* The unit of a column, from the header line `-- column NAME UNIT: meaning`; "text" when there is
- * none. Appends to `ret`. */
+/*
+ * The unit of a column, from the header line `-- column NAME
+ * UNIT: meaning`; "text" when there is none. Appends to `ret`.
+ */
 void report_unit(const char *sql, const char *column, struct str *ret);
 /* What stands behind `-- KEY:` in the header; false when it is absent. */
 bool report_header(const char *sql, const char *key, struct str *ret);
@@ -34,8 +38,10 @@ struct query;
 
 enum cell_type { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT };
 
-/* Start one statement, with `:run` bound. Read-only; a text with more than one statement is
- * refused. */
+/*
+ * Start one statement, with `:run` bound. Read-only;
+ * a text with more than one statement is refused.
+ */
 int query_open(struct store *s, const char *sql, int64_t run, struct query **ret_query,
 	       struct err *err);
 size_t query_columns(const struct query *q);

@@ -100,8 +100,10 @@ int store_exec(struct store *s, const char *sql, const char *doing, struct err *
 								       : store_error(s, err, doing);
 }
 
-/* IMMEDIATE: a transaction that reads first and then writes would be refused at once instead of
- * waiting. */
+/*
+ * IMMEDIATE: a transaction that reads first and then
+ * writes would be refused at once instead of waiting.
+ */
 int store_begin(struct store *s, struct err *err)
 {
 	return store_exec(s, "BEGIN IMMEDIATE", "write to", err);
@@ -271,8 +273,10 @@ static int prepare_to_write(struct store *s, bool current, struct err *err)
 {
 	int r;
 
-	/* On file systems without shared memory SQLite stays with a rollback journal, which is as
-	 * safe. */
+	/*
+	 * On file systems without shared memory SQLite
+	 * stays with a rollback journal, which is as safe.
+	 */
 	if (journal_mode(s, "PRAGMA journal_mode = WAL", s->wait_ms) != SQLITE_OK)
 		return store_error(s, err, "write to");
 	r = store_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384", "open", err);
@@ -331,8 +335,10 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	if (s->writes) {
-		/* One file is left behind, readable from a read-only folder; while others use it,
-		 * the last one does this. */
+		/*
+		 * One file is left behind, readable from a read-only
+		 * folder; while others use it, the last one does this.
+		 */
 		sqlite3_busy_timeout(s->db, 0);
 		sqlite3_exec(s->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
 		sqlite3_exec(s->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);

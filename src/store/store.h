@@ -30,11 +30,15 @@ void store_close(struct store *s);
  */
 void store_on_busy(struct store *s, bool (*fn)(void *arg), void *arg);
 
-/* Insert the run's row, complete = 0, before anything is started; sets t->run.id. Committed at
- * once. */
+/*
+ * Insert the run's row, complete = 0, before anything
+ * is started; sets t->run.id. Committed at once.
+ */
 int store_begin_run(struct store *s, struct trace *t, struct err *err);
-/* Write everything of `t` (accesses excepted) in one transaction; what was stored of that run is
- * replaced. complete = 1. */
+/*
+ * Write everything of `t` (accesses excepted) in one transaction;
+ * what was stored of that run is replaced. complete = 1.
+ */
 int store_put_trace(struct store *s, const struct trace *t, struct err *err);
 /* Replace the stored segments and rows of a run. */
 int store_put_ledger(struct store *s, int64_t run, const struct segment *segments,
@@ -43,14 +47,16 @@ int store_put_ledger(struct store *s, int64_t run, const struct segment *segment
 /* Replace the stored notes of a run's ledger (struct ledger.notes). */
 int store_put_notes(struct store *s, int64_t run, const char *const *notes, size_t n,
 		    struct err *err);
-/* Read a run back, so that it can be attributed anew. `t` is initialised by the call. -ENOENT when
- * there is no such run. */
+/*
+ * Read a run back, so that it can be attributed anew. `t` is
+ * initialised by the call. -ENOENT when there is no such run.
+ */
 int store_load_trace(struct store *s, int64_t run, struct trace *ret_trace, struct err *err);
 /* Only the run's own row, its processes, settings and diagnostics: enough to show its ledger. */
 int store_load_run(struct store *s, int64_t run, struct trace *ret_trace, struct err *err);
 /*
- * Read the stored ledger of a run. Strings are interned into `t`.
- * Owns: the caller frees the arrays with free().
+ * Read the stored ledger of a run. Strings are interned into `t`. Owns: the caller frees the arrays
+ * with free().
  */
 int store_load_ledger(struct store *s, int64_t run, struct trace *t, struct segment **ret_segments,
 		      size_t *ret_n_segments, struct ledger_row **ret_rows, size_t *ret_n_rows,

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What crosses from a guest to coldprof: one memory file, written by every process of the observed
- *tree.
+ * What crosses from a guest to coldprof: one memory file, written by every process of the tree.
  *
  *	header page | process table | chunks
  *
  * A process takes one entry of the table and, at its first record, a chunk; both by an atomic add.
- *A record is one slot of 64 bytes, or several in a row where it carries text. It counts once its
- *tag was stored (release, last), so that a writer killed at any moment leaves whole records and
- *holes, never half a record. A READ or a COUNTER goes on growing in place after that. Memory starts
- *as zeroes and nothing is ever reused.
+ * A record is one slot of 64 bytes, or several in a row where it carries text. It counts once its
+ * tag was stored (release, last), so that a writer killed at any moment leaves whole records and
+ * holes, never half a record. A READ or a COUNTER goes on growing in place after that. Memory
+ * starts as zeroes and nothing is ever reused.
  *
  * All times are CLOCK_MONOTONIC nanoseconds. A device number is MAJOR << 20 | MINOR. Handles and
- *addresses are those of the guest and mean something only inside their process.
+ * addresses are those of the guest and mean something only inside their process.
  */
 #pragma once
 #include <stdint.h>
@@ -44,30 +43,32 @@ struct wire_header {
 	uint32_t chunk_reserve;
 	uint32_t reserved;
 	uint64_t created_ns;
-	/* The files behind the root's stdout and stderr: only writes to these are log. ino 0: none.
+	/*
+	 * The files behind the root's stdout and stderr: only writes to these are log. ino 0: none.
 	 */
 	uint64_t log_dev[2], log_ino[2];
 
 	/* Written by guests, on a line of its own. */
 	uint32_t flags __attribute__((aligned(64))); /* enum wire_flag; read at every hook */
 
-	uint32_t next_process
-		__attribute__((aligned(64))); /* may run past process_max: the rest was lost */
-	uint32_t next_chunk;		      /* the same with chunk_max */
-	uint64_t lost_processes;	      /* no entry was left */
-	uint64_t lost_records;		      /* no slot was left */
-	uint64_t lost_bulk;		      /* of them, bulk that found only the reserve */
-	uint64_t attached_proc;		      /* images that came by /proc/PID/fd */
-	uint64_t attached_socket;
+	/* These two may run past process_max and chunk_max: the rest was lost. */
+	uint32_t next_process __attribute__((aligned(64)));
+	uint32_t next_chunk;
+	uint64_t lost_processes;  /* no entry was left */
+	uint64_t lost_records;	  /* no slot was left */
+	uint64_t lost_bulk;	  /* of them, bulk that found only the reserve */
+	uint64_t attached_proc;	  /* images that came by /proc/PID/fd */
+	uint64_t attached_socket; /* images that came by the socket */
 };
 
 /* wire_process.flags */
 enum wire_process_flag {
-	WIRE_PROCESS_EXEC = 1, /* a new image: argv and exe are its own. Else a fork child that went
-				  on without exec */
-	WIRE_PROCESS_SOCKET = 2, /* the memory was reached by the socket */
-	WIRE_PROCESS_CUDA_FORK =
-		4, /* forked after its parent had called cuInit: CUDA is dead in it */
+	/* A new image: argv and exe are its own. Else a fork child that went on without exec. */
+	WIRE_PROCESS_EXEC = 1,
+	/* The memory was reached by the socket. */
+	WIRE_PROCESS_SOCKET = 2,
+	/* Forked after its parent had called cuInit: CUDA is dead in it. */
+	WIRE_PROCESS_CUDA_FORK = 4,
 };
 
 /*
@@ -97,22 +98,19 @@ struct wire_chunk {
 	uint64_t reserved[7];
 };
 
-/* Kinds of records. */
+/* Kinds of records; those that grow do so in place. */
 enum wire_kind {
 	WIRE_EMPTY,
-	WIRE_MORE,    /* text that goes on from the slot before */
-	WIRE_CALL,    /* struct wire_call */
-	WIRE_COUNTER, /* struct wire_counter: what a symbol did in this process, growing in place */
-	WIRE_UNHOOKED, /* struct wire_text: a name of a known family that we do not wrap; `code` is
-			  the route */
-	WIRE_LOG,      /* struct wire_text: one line; `code` is the descriptor, 1 or 2 */
-	WIRE_FILE,     /* struct wire_file: the first time a process meets a file */
-	WIRE_READ, /* struct wire_read: the reads of one thread in one file within 10 ms, growing in
-		      place */
-	WIRE_MAP,  /* struct wire_map: mmap of a regular file */
-	WIRE_POPULATE, /* struct wire_map: a call that brings pages in without a fault */
-	WIRE_YIELD, /* struct wire_yield: sched_yield calls of one thread within 100 ms, growing in
-		       place */
+	WIRE_MORE,     /* text that goes on from the slot before */
+	WIRE_CALL,     /* wire_call */
+	WIRE_COUNTER,  /* wire_counter: what a symbol did in this process; grows */
+	WIRE_UNHOOKED, /* wire_text: a name of a known family, not wrapped; `code`: its route */
+	WIRE_LOG,      /* wire_text: one line; `code` is the descriptor, 1 or 2 */
+	WIRE_FILE,     /* wire_file: the first time a process meets a file */
+	WIRE_READ,     /* wire_read: reads of one thread in one file within 10 ms; grows */
+	WIRE_MAP,      /* wire_map: mmap of a regular file */
+	WIRE_POPULATE, /* wire_map: a call that brings pages in without a fault */
+	WIRE_YIELD,    /* wire_yield: sched_yield of one thread within 100 ms; grows */
 	WIRE_KIND_COUNT
 };
 
@@ -174,8 +172,10 @@ enum wire_record_flag {
 	X(COLLECTIVE, "collective", CALL) /* NCCL set-up */                                        \
 	X(RESOLVE, "resolve", COUNT)	  /* cuGetProcAddress, cudaGetDriverEntryPoint */
 
-/* From here on a LONG call gets a record of its own: a wait; a look-up, which is long where it
- * loads. */
+/*
+ * From here on a LONG call gets a record of its own:
+ * a wait; a look-up, which is long where it loads.
+ */
 #define WIRE_LONG_SYNC_NS     UINT64_C(1000000)
 #define WIRE_LONG_FUNCTION_NS UINT64_C(20000)
 
@@ -210,14 +210,21 @@ struct wire_head {
 
 /*
  * A call, whole: it is written when the call returns. What `handle`, `aux` and `extra` are:
- *	ALLOC VMM POOL PINNED IPC	handle = address or handle made (undone), aux = stream or
- *pool H2D COPY			handle = destination, aux = stream, extra = source MODULE FUNCTION
- *LINK		handle = module, library, function or link state; extra = image given CAPTURE_BEGIN
- *handle = stream CAPTURE_END			handle = stream, aux = graph, extra = its nodes
- *(UINT64_MAX unknown) INSTANTIATE			handle = graph exec, aux = graph UPLOAD
- *GRAPH_LAUNCH		handle = graph exec, aux = stream GRAPH_UPDATE GRAPH_DESTROY	handle =
- *graph exec LAUNCH				handle = function, aux = stream SYNC
- *handle = stream or event
+ *
+ *	class				handle				aux	extra
+ *	ALLOC VMM POOL PINNED IPC	address or handle, made/undone	stream or pool
+ *	H2D COPY			destination			stream	source
+ *	MODULE FUNCTION LINK		module, library, function or		image given
+ *					link state
+ *	CAPTURE_BEGIN			stream
+ *	CAPTURE_END			stream				graph	nodes of the graph
+ *	INSTANTIATE			graph exec			graph
+ *	UPLOAD GRAPH_LAUNCH		graph exec			stream
+ *	GRAPH_UPDATE GRAPH_DESTROY	graph exec
+ *	LAUNCH				function			stream
+ *	SYNC				stream or event
+ *
+ * Nodes that could not be counted are UINT64_MAX.
  */
 struct wire_call {
 	struct wire_head head;
@@ -230,8 +237,10 @@ struct wire_call {
 	uint8_t direction; /* enum wire_direction */
 };
 
-/* Two slots: the second holds the name behind a head of kind MORE. One for each symbol that a
- * process met. */
+/*
+ * Two slots: the second holds the name behind a head of
+ * kind MORE. One for each symbol that a process met.
+ */
 struct wire_counter {
 	struct wire_head head;
 	uint64_t calls;

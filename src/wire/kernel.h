@@ -12,9 +12,8 @@
 #include <stdint.h>
 #endif
 
-#define KERNEL_BIN_NS                                                                              \
-	10000000u /* no aggregated record begins its last operation later than this after its      \
-		     first */
+/* No aggregated record begins its last operation later than this after its first. */
+#define KERNEL_BIN_NS	   10000000u
 #define KERNEL_PATH_BYTES  1024u /* names of one path */
 #define KERNEL_NAME_MAX	   256u	 /* one name, NUL included */
 #define KERNEL_COMMAND_MAX 1024u /* bytes of a command line that are kept */
@@ -119,8 +118,8 @@ struct kernel_populate {
 	uint64_t dev, ino;	 /* of the mapped or the filled file; 0 unknown */
 	uint64_t offset; /* of the range in the file, where dev and ino come from the call */
 	uint64_t fill_bytes;
-	uint32_t from_call,
-		reserved; /* 1: dev, ino and offset are those of the call's descriptor */
+	uint32_t from_call; /* 1: dev, ino and offset are those of the call's descriptor */
+	uint32_t reserved;
 };
 
 /* What a thread did in [head.at_ns, end_ns). */

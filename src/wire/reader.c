@@ -86,8 +86,10 @@ static void first_text(const struct ring_record *rec, const char **text, size_t 
 	}
 }
 
-/* Gather the text of a record of `slots` slots that begins at `at`. Returns: false when it does not
- * hold together. */
+/*
+ * Gather the text of a record of `slots` slots that begins
+ * at `at`. Returns: false when it does not hold together.
+ */
 static bool gather(const unsigned char *at, uint32_t slots, struct ring_record *rec)
 {
 	size_t held, declared, n;
@@ -178,7 +180,8 @@ bool ring_next(struct ring_reader *r, struct ring_record *ret)
 						       __ATOMIC_ACQUIRE);
 			uint32_t left = WIRE_CHUNK_SLOTS - r->slot;
 
-			/* A hole, or the rest of a text whose writer was killed before it counted.
+			/*
+			 * A hole, or the rest of a text whose writer was killed before it counted.
 			 */
 			if (tag == 0 || WIRE_TAG_KIND(tag) == WIRE_MORE) {
 				r->slot++;

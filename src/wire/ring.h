@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session's memory from coldprof's side: made, turned off, read. The guests' side is in
- * src/shim. */
+/*
+ * The session's memory from coldprof's side: made,
+ * turned off, read. The guests' side is in src/shim.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,13 +24,14 @@ struct ring_options {
 };
 
 /*
- * Make the memory and map it. `opt` may be NULL.
- * Returns: 0, or -errno (-EINVAL: the sizes do not leave one chunk). Owns: ring_close() unmaps and
- * closes.
+ * Make the memory and map it. `opt` may be NULL. Returns: 0, or -errno (-EINVAL: the sizes do not
+ * leave one chunk). Owns: ring_close() unmaps and closes.
  */
 int ring_create(const struct ring_options *opt, struct ring *ret);
-/* Map a memory that another process made; the descriptor stays the caller's until ring_close().
- * Returns: 0 or -errno. */
+/*
+ * Map a memory that another process made; the descriptor stays
+ * the caller's until ring_close(). Returns: 0 or -errno.
+ */
 int ring_map(int fd, struct ring *ret);
 void ring_close(struct ring *r);
 /* The run is over: every hook of every guest becomes a pass-through. */
@@ -81,8 +84,10 @@ int ring_reader_init(struct ring_reader *r, const void *map, size_t size);
 uint32_t ring_process_count(const struct ring_reader *r);
 /* Copy entry `index`; its strings end with NUL. Returns: false when it is not whole. */
 bool ring_process(const struct ring_reader *r, uint32_t index, struct wire_process *ret);
-/* The next whole record, in no order of time. Returns: false at the end; ring_reader_rewind starts
- * over. */
+/*
+ * The next whole record, in no order of time. Returns:
+ * false at the end; ring_reader_rewind starts over.
+ */
 bool ring_next(struct ring_reader *r, struct ring_record *ret);
 void ring_reader_rewind(struct ring_reader *r);
 void ring_loss(const struct ring_reader *r, struct ring_loss *ret);

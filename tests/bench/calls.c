@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What single calls cost, in nanoseconds, one line each: NAME NS. Run bare and under the shim; the difference is the
- * shim's. The driver is one that does nothing (null-driver.c). Each figure is the least of several rounds, in CPU time.
+ * What single calls cost, in nanoseconds, one line each: NAME NS. Run bare and under the shim; the
+ * difference is the shim's. The driver is one that does nothing (null-driver.c). Each figure is the
+ * least of several rounds, in CPU time.
  *
  *	calls DRIVER
  */

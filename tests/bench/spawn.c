@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The median CPU time of N starts of a program, kernel and user, by turns bare, with an empty library preloaded, and
- * in the environment as it is, in nanoseconds: spawn N LIBRARY COMMAND... CPU time, because a start waits for other programs on a busy machine.
+ * The median CPU time of N starts of a program, kernel and user, by turns bare, with an empty
+ * library preloaded, and in the environment as it is, in nanoseconds: spawn N LIBRARY COMMAND...
+ * CPU time, because a start waits for other programs on a busy machine.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: store_bench [EVENTS]: what storing costs beside bare SQLite inserting the same rows, and what reports cost
- * on a run of so many events (default a million). One line a figure: name ours reference ratio goal ok|SHORT.
+ * usage: store_bench [EVENTS]: what storing costs beside bare SQLite inserting
+ * the same rows, and what reports cost on a run of so many events (default a
+ * million). One line a figure: name ours reference ratio goal ok|SHORT.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -43,7 +44,10 @@ static double seconds_since(uint64_t began_ns)
 	return (double)(cpu_now_ns() - began_ns) / 1e9;
 }
 
-/* Reads of 4 KiB over many files by 16 processes, as the kernel side hands them over after aggregation. */
+/*
+ * Reads of 4 KiB over many files by 16 processes, as
+ * the kernel side hands them over after aggregation.
+ */
 static void fill(struct trace *t, size_t events)
 {
 	trace_init(t);

@@ -21,7 +21,8 @@ void device_check(CUresult r, const char *what)
 		die("the driver answers %d to %.60s", r, what);
 }
 
-/* A file of the build tree, beside the program or in the folder above; libtool runs it from .libs.
+/*
+ * A file of the build tree, beside the program or in the folder above; libtool runs it from .libs.
  */
 static const char *near_program(const char *file, char *buf, size_t size)
 {

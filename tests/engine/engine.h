@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The truth engine: a small model server that does what a large one does, and says when it did it.
+/*
+ * The truth engine: a small model server that does what a large one does, and says when it did it.
  */
 #pragma once
 #include <stdbool.h>
@@ -58,8 +59,10 @@ uint64_t now_ns(void);
 void truth_open(const char *path);
 /* The calling process began at born_ns with this step. */
 void truth_begin(enum step step, uint64_t born_ns);
-/* End the present step and begin the next at the same instant. Also crashes here when --crash says
- * so. */
+/*
+ * End the present step and begin the next at the same
+ * instant. Also crashes here when --crash says so.
+ */
 void truth_step(enum step step);
 /* End the last step. */
 void truth_end(void);

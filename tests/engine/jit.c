@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels: out of the cache, or really compiled by a child compiler or by NVRTC; then loaded as
- * modules. */
+/*
+ * Kernels: out of the cache, or really compiled by a
+ * child compiler or by NVRTC; then loaded as modules.
+ */
 #include "engine.h"
 
 #include <dlfcn.h>

@@ -35,8 +35,9 @@ sqlite3_stmt *judge_query(struct judge *j, int pid, const char *sql);
 const struct line *judge_line(const struct judge *j, const char *view, const char *sub, int pid);
 
 /*
- * What the truth says of the wall: per item, from the start of the run to its end. The ready event is
- * an interval, in which the stored end may lie anywhere. False: the log does not tell how it ended.
+ * What the truth says of the wall: per item, from the start of the
+ * run to its end. The ready event is an interval, in which the stored
+ * end may lie anywhere. False: the log does not tell how it ended.
  */
 bool truth_wall(const struct judge *j, uint64_t ret_ns[ITEM_COUNT], uint64_t *ret_end_ns);
 

@@ -125,7 +125,9 @@ static void copy(const struct piece *p, const void *from, CUstream stream)
 		CU(cu.h2d(base + p->to, from, p->bytes));
 	end = now_ns();
 	truth_work("weights", "h2d", start, end, p->bytes);
-	/* The copy call itself faults a mapping in, as a driver's staging of pageable memory does. */
+	/*
+	 * The copy call itself faults a mapping in, as a driver's staging of pageable memory does.
+	 */
 	if (!staging[0])
 		truth_work("weights", "mapped", start, end, p->bytes);
 }

@@ -110,7 +110,10 @@ static void spawn_rank(int rank)
 	uint64_t born_ns;
 	int pair[2];
 
-	/* An executed rank finds its end by number; it must not hold the other end, nor its brothers'. */
+	/*
+	 * An executed rank finds its end by number; it
+	 * must not hold the other end, nor its brothers'.
+	 */
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || fcntl(pair[0], F_SETFD, FD_CLOEXEC))
 		die("cannot make a socket pair: %s", strerror(errno));
 	socks[rank] = pair[0];

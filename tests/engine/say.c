@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log on descriptor 1: a few plain lines, or the start-up lines of vLLM at the moments that
- * they mean. */
+/*
+ * The log on descriptor 1: a few plain lines, or the
+ * start-up lines of vLLM at the moments that they mean.
+ */
 #include "engine.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wall partition as the truth log has it. The engine's processes never idle in a step, so of the rules only
- * these are needed: the one at the least stage drives, of equals the one that leaves that stage last; and the item is
- * that of the step which the driver is in.
+ * The wall partition as the truth log has it. The engine's processes never idle in a step, so of
+ * the rules only these are needed: the one at the least stage drives, of equals the one that leaves
+ * that stage last; and the item is that of the step which the driver is in.
  */
 #include "judge.h"
 
@@ -34,7 +34,10 @@ static int by_end(const void *a, const void *b)
 	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
-/* When 95 % of this process's bytes were on the device: from then on it is no more in the stage of weights. */
+/*
+ * When 95 % of this process's bytes were on the device:
+ * from then on it is no more in the stage of weights.
+ */
 static uint64_t weights_in_ns(const struct judge *j, int pid)
 {
 	VEC(struct line) copies = {0};

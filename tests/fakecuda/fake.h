@@ -55,8 +55,10 @@ uint64_t fake_now(void);
 /* Pass what is left until start_ns + cost_ns. */
 void fake_spend(uint64_t start_ns, uint64_t cost_ns, enum fake_how how);
 uint64_t fake_rate_ns(size_t bytes, double gbps);
-/* What a call may find before it does anything: not initialised (or forked since), no context, told
- * to fail. */
+/*
+ * What a call may find before it does anything: not
+ * initialised (or forked since), no context, told to fail.
+ */
 CUresult fake_ready(const char *symbol, bool needs_context);
 void fake_initialised(void);
 

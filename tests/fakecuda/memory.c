@@ -388,7 +388,8 @@ EXPORT CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr pt
 	return CUDA_OK;
 }
 
-/* The VMM calls: a reservation is address space, a handle is a size, access makes the pages usable.
+/*
+ * The VMM calls: a reservation is address space, a handle is a size, access makes the pages usable.
  */
 EXPORT CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align, CUdeviceptr want,
 				    unsigned long long flags)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a name becomes an address: the version rule of cuGetProcAddress, the stubs, the private
- * tables. */
+/*
+ * How a name becomes an address: the version rule of
+ * cuGetProcAddress, the stubs, the private tables.
+ */
 #include "fake.h"
 
 #include <string.h>

@@ -313,8 +313,10 @@ static bool waits(const struct world *w, int p, int tid, uint64_t t)
 	return false;
 }
 
-/* Whether the thread is known to work all through [from, t], holes under 10 ms in its record
- * forgiven. */
+/*
+ * Whether the thread is known to work all through
+ * [from, t], holes under 10 ms in its record forgiven.
+ */
 static bool works(const struct world *w, int p, int tid, uint64_t from, uint64_t t)
 {
 	uint64_t at = from;
@@ -527,8 +529,10 @@ static const struct piece *after(const struct world *w, int p, uint64_t t, filte
 	return best;
 }
 
-/* The piece whose thread the rules look at: the last to end; ties: the later start, then the lower
- * tid. */
+/*
+ * The piece whose thread the rules look at: the last
+ * to end; ties: the later start, then the lower tid.
+ */
 static const struct piece *thread_before(const struct world *w, int p, uint64_t t, filter *f)
 {
 	const struct piece *best = NULL;

@@ -8,10 +8,14 @@
 
 typedef VEC(struct segment) segment_list;
 
-/* The partition of [t->run.start_ns, end_ns), without causes; equal neighbours merged. Strings go
- * into `t`. */
+/*
+ * The partition of [t->run.start_ns, end_ns), without
+ * causes; equal neighbours merged. Strings go into `t`.
+ */
 void brute_partition(struct trace *t, uint64_t end_ns, segment_list *ret_segments);
-/* Union and sum over threads of the time in an item, of one process (NO_INDEX: all), counted by
- * elementary intervals. */
+/*
+ * Union and sum over threads of the time in an item, of one
+ * process (NO_INDEX: all), counted by elementary intervals.
+ */
 void brute_work(struct trace *t, uint64_t end_ns, int32_t process, enum item item,
 		uint64_t *ret_union_ns, uint64_t *ret_sum_ns);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recorded start-up logs → the declared spans that a person checked. One NAME.log, one NAME.spans,
- * in tests/golden/engine. */
+/*
+ * Recorded start-up logs → the declared spans that a person
+ * checked. One NAME.log, one NAME.spans, in tests/golden/engine.
+ */
 #include "engine/engine.h"
 
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every start of tests/golden/attribution through attribute(), held against what the text expects.
+/*
+ * Every start of tests/golden/attribution through attribute(), held against what the text expects.
  */
 #include <glob.h>
 

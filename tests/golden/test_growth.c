@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ten times the input is at most some twelve times the steps, whatever its shape: the sweep counts its own steps, so
- * that no clock is asked. COLDPROF_TIMES=1 prints CPU seconds beside them.
+ * Ten times the input is at most some twelve times the steps, whatever its shape: the sweep counts
+ * its own steps, so that no clock is asked. COLDPROF_TIMES=1 prints CPU seconds beside them.
  */
 #include <time.h>
 
@@ -54,7 +54,10 @@ static void times(struct trace *t, int32_t p, int32_t tid, size_t n, uint64_t st
 	}
 }
 
-/* One process, four threads, reads with faults in them, modules between; its thread sleeps every other 20 ms. */
+/*
+ * One process, four threads, reads with faults in them,
+ * modules between; its thread sleeps every other 20 ms.
+ */
 static void one_process(struct trace *t, size_t n)
 {
 	process(t, NO_INDEX, S, UNKNOWN, ROLE_PLAIN);

@@ -27,8 +27,10 @@ static uint64_t next(struct random *r, uint64_t n)
 	return n ? (r->x * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n : 0;
 }
 
-/* Mostly whole 5 ms, so that things begin and end together; sometimes any nanosecond, sometimes
- * outside of the run. */
+/*
+ * Mostly whole 5 ms, so that things begin and end together;
+ * sometimes any nanosecond, sometimes outside of the run.
+ */
 static uint64_t moment(struct random *r)
 {
 	uint64_t odd = next(r, 4) ? 0 : next(r, 5 * MS);
@@ -218,7 +220,8 @@ static bool partitions(const struct ledger *l)
 	return at == BASE_NS + WALL_NS && rows == WALL_NS && segments == WALL_NS;
 }
 
-/* What is known of a segment's causes is no more than its length, and all of it where all is known.
+/*
+ * What is known of a segment's causes is no more than its length, and all of it where all is known.
  */
 static bool causes_fit(const struct ledger *l)
 {
@@ -428,7 +431,8 @@ static bool unchanged(uint64_t seed, const struct trace *t, const struct ledger 
 		add_aftermath(&r, &u);
 	}
 	good = attribute(&u, u.run.end_ns, &m) == 0;
-	/* A bystander may be the child that a sleeping driver waits on: only the sub-line may tell.
+	/*
+	 * A bystander may be the child that a sleeping driver waits on: only the sub-line may tell.
 	 */
 	good = good && same(t, BASE_NS, l->segments.v, l->segments.n, &u, u.run.start_ns,
 			    m.segments.v, m.segments.n, change != BYSTANDER);

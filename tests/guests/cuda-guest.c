@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A guest of the fake driver which makes a prime number of calls of each class and knows what it did.
+ * A guest of the fake driver which makes a prime number of calls of each class and knows what it
+ * did.
  *
  *	cuda-guest elf|dlsym|proc|proc2 [thread]
  *

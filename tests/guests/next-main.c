@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linked with three libraries in order: 1 asks 2, 2 asks 3, 3 finds nobody: 321. Ten times, for
- * caches that lie. */
+/*
+ * Linked with three libraries in order: 1 asks 2, 2 asks
+ * 3, 3 finds nobody: 321. Ten times, for caches that lie.
+ */
 #include <stdio.h>
 
 int next_sum(void);

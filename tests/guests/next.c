@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One of three libraries that hand a question on to the next: RTLD_NEXT must begin behind the one
- * that asks. */
+/*
+ * One of three libraries that hand a question on to the
+ * next: RTLD_NEXT must begin behind the one that asks.
+ */
 #include <dlfcn.h>
 
 __attribute__((visibility("default"))) int next_sum(void);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user's own preload: an allocator that finds libc's through dlsym at its first use, as
- * profilers do. */
+/*
+ * The user's own preload: an allocator that finds libc's
+ * through dlsym at its first use, as profilers do.
+ */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>

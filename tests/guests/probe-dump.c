@@ -108,8 +108,10 @@ static void print_rest(const struct trace *t)
 	}
 }
 
-/* A child that waits for a byte, then runs the command. Returns: its pid, *ret_go the pipe to
- * release it. */
+/*
+ * A child that waits for a byte, then runs the command.
+ * Returns: its pid, *ret_go the pipe to release it.
+ */
 static pid_t start_behind_barrier(char **argv, int *ret_go)
 {
 	int go[2];

@@ -75,8 +75,10 @@ EXPORT int cuMemAlloc_v9(void)
 	return told(-1, "cuMemAlloc_v9", NULL, 0);
 }
 
-/* The resolvers answer with the function of number `version`, under any name: only the address
- * tells what it is. */
+/*
+ * The resolvers answer with the function of number `version`,
+ * under any name: only the address tells what it is.
+ */
 static void *const addresses[] = {
 #define CALL(symbol, ...)		   (void *)symbol,
 #define COPY(symbol, ...)		   (void *)symbol,

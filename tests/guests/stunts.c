@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What guests do that a preloaded library must survive, each a word on the command line with a number and a file:
+ * What guests do that a preloaded library must survive, each a word on the command line with a
+ * number and a file:
  *
  *	forks N FILE	fork N children one after the other; every 10th reads FILE
  *	bare N FILE	the same by clone(2) itself, which runs no handlers
  *	threads N FILE	N threads at once, each reads FILE whole, in 64 KiB pieces, by pread
  *	read N FILE	read FILE N times from its beginning
  *	endless N FILE	read FILE again and again until killed; N is not used
- *	lines N FILE	write N numbered lines to standard output, each by one write, then a writev of three parts
+ *	lines N FILE	write N numbered lines to standard output, each by one write, then a writev of
+ *			three parts
  *	map N FILE	map FILE N times; once more with MAP_POPULATE, mlock, MADV_POPULATE_READ
  *	yield N FILE	sched_yield N times
  *	vfork N FILE	vfork and exec true, N times

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A guest of the recorder driver: every symbol of hooks.def, by dlsym, by both cuGetProcAddress and
- *by the four cudaGetDriverEntryPoint. Under the shim each must be a wrapper of its own which calls
- *the function of exactly that name with the arguments and the result unchanged. Prints TAP.
+ * by the four cudaGetDriverEntryPoint. Under the shim each must be a wrapper of its own which calls
+ * the function of exactly that name with the arguments and the result unchanged. Prints TAP.
  *
  *	variants RECORDER shim|bare
  */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Run a command under the shim and print what reached the memory: the shim's tests need nothing
- *else of coldprof.
+ * else of coldprof.
  *
  *	wire-dump [-o FILE] [-s KIB] [-p PROCESSES] [-r ROUTE] [-l] [-x] SHIM -- COMMAND...
  *
  * -o  where the dump goes (default: standard output, after the command)
  * -r  how the memory may be reached: proc, socket, both (default), none, wrong (a stranger's
- *descriptor), mute (a socket that accepts and never answers) -l  what the command writes to its
- *standard output and error is log -x  the run is over before it began: every hook passes through
+ *     descriptor), mute (a socket that accepts and never answers)
+ * -l  what the command writes to its standard output and error is log
+ * -x  the run is over before it began: every hook passes through
  *
  * One line a record: its kind, the process's index, then fields as name=value. Ends as the command
- *does.
+ * does.
  */
 #include <errno.h>
 #include <fcntl.h>

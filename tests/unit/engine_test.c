@@ -424,7 +424,8 @@ static void test_patterns(void)
 		bad += r->group > 9;
 	}
 	is_int(bad, 0, "every group can be had");
-	/* A pattern that does not compile matches nothing: this line matches the longest of them.
+	/*
+	 * A pattern that does not compile matches nothing: this line matches the longest of them.
 	 */
 	ok(line_matches(engine_vllm.lines[0].pattern, "Starting to load model x", 0, NULL, NULL),
 	   "patterns compile");

@@ -4,8 +4,10 @@
 
 #include <sys/stat.h>
 
-/* A copy of `bytes` and the reads around it on one thread: the read gives way, no time is counted
- * twice. */
+/*
+ * A copy of `bytes` and the reads around it on one
+ * thread: the read gives way, no time is counted twice.
+ */
 static void test_reads(void)
 {
 	struct wire_writer w;
@@ -88,8 +90,10 @@ static void test_cold_and_warm(void)
 	}
 }
 
-/* A forward walk whose faults come 2 MiB apart: its mapped bytes are the file, not faults times a
- * page. */
+/*
+ * A forward walk whose faults come 2 MiB apart: its
+ * mapped bytes are the file, not faults times a page.
+ */
 static void test_mapping(void)
 {
 	uint64_t size = 521 * MB + 12288, io = 0;
@@ -118,8 +122,10 @@ static void test_mapping(void)
 	is_int((int64_t)t.io.v[0].wait_ns, 3 * MS, "the wait");
 	trace_done(&t);
 
-	/* Half a file, at random, cold: each fault brought a page; and warm: at most what a fault
-	 * can map. */
+	/*
+	 * Half a file, at random, cold: each fault brought
+	 * a page; and warm: at most what a fault can map.
+	 */
 	for (int warm = 0; warm < 2; warm++) {
 		open_trace(&t, SAW_TREE | SAW_FAULTS | SAW_WAITS | SAW_FILLS);
 		add_file(&t, "/nowhere/model.safetensors", 211, 64 * MB, FILE_OTHER);
@@ -258,7 +264,10 @@ static void test_cache(void)
 	trace_done(&t);
 }
 
-/* A rank copies every third 4 MiB out of a mapping: that is what it touched, whatever lies between its faults. */
+/*
+ * A rank copies every third 4 MiB out of a mapping: that
+ * is what it touched, whatever lies between its faults.
+ */
 static void test_touched(void)
 {
 	for (int faults = 0; faults < 2; faults++) {

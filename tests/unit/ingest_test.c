@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* src/ingest: calls, roles, lines and the tree, from hand-made memories and traces with known
- * answers. */
+/*
+ * src/ingest: calls, roles, lines and the tree, from
+ * hand-made memories and traces with known answers.
+ */
 #include "ingest_trace.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces made by hand, and questions to what ingest makes of them. Numbers are primes, so that no
- * two can be mistaken. */
+/*
+ * Traces made by hand, and questions to what ingest makes of
+ * them. Numbers are primes, so that no two can be mistaken.
+ */
 #pragma once
 #include <unistd.h>
 

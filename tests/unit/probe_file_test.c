@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults, reads, writes and populated mappings of one file, against a guest that knows what it did.
+/*
+ * Faults, reads, writes and populated mappings of one file, against a guest that knows what it did.
  */
 #include <libgen.h>
 
@@ -172,7 +173,8 @@ static void test_walk(int tier, enum how how)
 		skip(4, "faults are not seen at tier %d here", tier);
 		goto out;
 	}
-	/* All that a guest between two getrusage calls may fault besides: its stack, its libraries.
+	/*
+	 * All that a guest between two getrusage calls may fault besides: its stack, its libraries.
 	 */
 	ok(s.ops <= faults + 16 && s.ops + 64 >= faults, "faults of a %s walk (tier %d)",
 	   how == AT_RANDOM ? "random" : "forward", tier);

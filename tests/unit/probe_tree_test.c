@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process tree, listening sockets, log lines and thread states, against guests that know what
- * they did. */
+/*
+ * The process tree, listening sockets, log lines and
+ * thread states, against guests that know what they did.
+ */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not a store of ours is refused in words; other writers are waited for; a killed writer
- * leaves a sound file. */
+/*
+ * What is not a store of ours is refused in words; other
+ * writers are waited for; a killed writer leaves a sound file.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -61,8 +63,10 @@ static void refusals(void)
 		"a newer schema, for writing,");
 }
 
-/* Root may do everything: the question is asked by a child that is not root. `words` NULL: it is to
- * open. */
+/*
+ * Root may do everything: the question is asked by a
+ * child that is not root. `words` NULL: it is to open.
+ */
 static bool as_other_user(const char *path, enum store_mode mode, const char *words)
 {
 	struct store *s = NULL;

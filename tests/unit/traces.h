@@ -6,8 +6,10 @@
 
 #include "model/model.h"
 
-/* Names that break careless writers: commas, quotes, tabs, newlines, escapes, bytes that are not
- * UTF-8. */
+/*
+ * Names that break careless writers: commas, quotes,
+ * tabs, newlines, escapes, bytes that are not UTF-8.
+ */
 static const char *const hostile_strings[] = {
 	"plain",
 	"",

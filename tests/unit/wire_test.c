@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session string there and back; a memory that guests scribbled over is read as far as it goes, never beyond. */
+/*
+ * The session string there and back; a memory that guests
+ * scribbled over is read as far as it goes, never beyond.
+ */
 #include <errno.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Session memories made by hand: what a guest's shim would have written, for tests of the readers.
+/*
+ * Session memories made by hand: what a guest's shim would have written, for tests of the readers.
  */
 #pragma once
 #include <stdint.h>
@@ -33,7 +34,8 @@ static inline void writer_close(struct wire_writer *w)
 	ring_close(&w->ring);
 }
 
-/* A program that began at `start_ns`; `argv` has NULs between its words. Later records are its own.
+/*
+ * A program that began at `start_ns`; `argv` has NULs between its words. Later records are its own.
  */
 static inline void writer_process(struct wire_writer *w, int32_t pid, int32_t ppid,
 				  uint64_t start_ns, uint32_t flags, const char *exe,
