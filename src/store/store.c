@@ -131,21 +131,6 @@ int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret_stmt, str
 		       : store_error(s, err, "read");
 }
 
-static int pragma_int(struct store *s, const char *sql, int64_t *ret_value, struct err *err)
-{
-	sqlite3_stmt *q;
-	int r = store_prepare(s, sql, &q, err);
-
-	if (r < 0)
-		return r;
-	if (sqlite3_step(q) == SQLITE_ROW)
-		*ret_value = sqlite3_column_int64(q, 0);
-	else
-		r = store_error(s, err, "read");
-	sqlite3_finalize(q);
-	return r;
-}
-
 /* What open(2) says is clearer than SQLite's "unable to open database file". */
 static int check_path(const char *path, enum store_mode mode, struct err *err)
 {
@@ -205,13 +190,23 @@ static int open_file(struct store *s, enum store_mode mode, struct err *err)
 /* 1: ours; 0: empty; negative: not for us, with the reason. */
 static int recognise(struct store *s, int64_t *ret_version, struct err *err)
 {
-	int64_t id = 0, tables = 0;
-	int r;
+	int64_t id, tables;
+	sqlite3_stmt *q;
 
-	if ((r = pragma_int(s, "PRAGMA application_id", &id, err)) < 0 ||
-	    (r = pragma_int(s, "PRAGMA user_version", ret_version, err)) < 0 ||
-	    (r = pragma_int(s, "SELECT count(*) FROM sqlite_master", &tables, err)) < 0)
-		return r;
+	/* One statement sees one state: another process may be laying the file out right now. */
+	if (sqlite3_prepare_v2(s->db,
+			       "SELECT application_id, user_version, (SELECT count(*) FROM "
+			       "sqlite_master) FROM pragma_application_id, pragma_user_version",
+			       -1, &q, NULL) != SQLITE_OK)
+		return store_error(s, err, "read");
+	if (sqlite3_step(q) != SQLITE_ROW) {
+		sqlite3_finalize(q);
+		return store_error(s, err, "read");
+	}
+	id = sqlite3_column_int64(q, 0);
+	*ret_version = sqlite3_column_int64(q, 1);
+	tables = sqlite3_column_int64(q, 2);
+	sqlite3_finalize(q);
 	if (id == 0 && tables == 0)
 		return 0;
 	if (id != STORE_APPLICATION_ID) {
