@@ -61,7 +61,7 @@ struct op {
 struct thread {
 	int32_t pid, tid; /* in coldprof's namespace */
 	/* times */
-	uint32_t state, frozen;
+	uint32_t state;
 	uint64_t since_ns, bin_ns;
 	uint64_t spent_ns[4];
 	uint64_t yields;
@@ -71,7 +71,7 @@ struct thread {
 	uint32_t evictions, fault_victim;
 	uint32_t fault_ends, fault_untimed; /* of this thread; added to the counters at its end */
 	/* reads */
-	uint32_t io_victim, open_slots;
+	uint32_t io_victim;
 	uint64_t oldest_ns; /* begin of the oldest slot in use; 0 none */
 	struct op op;
 	struct fault_slot faults[FAULT_SLOTS];

@@ -16,7 +16,6 @@ int attribute(struct trace *t, uint64_t end_ns, struct ledger *ret_ledger)
 	memset(ret_ledger, 0, sizeof(*ret_ledger));
 	ret_ledger->start_ns = t->run.start_ns;
 	ret_ledger->end_ns = end_ns;
-	ret_ledger->strings = t;
 	world_open(&w, t, end_ns);
 	drive(&w, ret_ledger);
 	rows_fold_waits(ret_ledger, t);

@@ -24,7 +24,6 @@ struct ledger {
 	VEC(struct ledger_row) rows;  /* wall_ns of all rows sum to the wall, to the nanosecond */
 	VEC(struct work) work;	      /* (process, item) pairs with any work, NO_INDEX first */
 	VEC(const char *) notes; /* what is worth saying: no GPU seen, cuInit only asked, … */
-	struct trace *strings;	 /* owner of interned strings made here */
 	uint64_t steps;		 /* operations that the sweep took, for a test of its growth */
 };
 

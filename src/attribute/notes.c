@@ -49,7 +49,6 @@ static void add_shard(const struct world *w, const struct segment *last, struct 
 {
 	VEC(const struct file *) shards = {0};
 	const struct file *at = NULL;
-	const char *base;
 
 	vec_for_each (e, &w->t->evidence)
 		if (e->process == last->process && e->file >= 0 &&
@@ -63,9 +62,8 @@ static void add_shard(const struct world *w, const struct segment *last, struct 
 	for (size_t i = 0; at && at->path && i < shards.n; i++) {
 		if (shards.v[i] != at)
 			continue;
-		base = strrchr(at->path, '/');
 		str_addf(s, ", reading shard %zu of %zu (%s)", i + 1, shards.n,
-			 base ? base + 1 : at->path);
+			 str_base_name(at->path));
 	}
 	vec_free(&shards);
 }

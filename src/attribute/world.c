@@ -125,7 +125,7 @@ static void add_seat(struct seat **set, int32_t process, int32_t tid)
 	HASH_ADD(hh, *set, id, sizeof(s->id), s);
 }
 
-void world_take_threads(struct world *w)
+static void take_threads(struct world *w)
 {
 	struct seat *set = NULL, *s, *next;
 	size_t n = w->t->processes.n;
@@ -227,7 +227,7 @@ static void flatten(struct world *w, struct thread *h)
 	vec_free(&own);
 }
 
-void world_take_evidence(struct world *w)
+static void take_evidence(struct world *w)
 {
 	size_t n = w->t->evidence.n, used = 0, *at = xcalloc(w->threads.n + 1, sizeof(*at));
 	uint32_t *thread = xcalloc(n, sizeof(*thread));
@@ -281,7 +281,7 @@ static void flatten_children(struct world *w, iv_list *of_parent)
 	vec_clear(of_parent);
 }
 
-void world_take_children(struct world *w)
+static void take_children(struct world *w)
 {
 	size_t n = w->t->processes.n;
 	key_list by_parent = {0};
@@ -321,11 +321,11 @@ void world_open(struct world *w, struct trace *t, uint64_t end_ns)
 	w->e = end_ns;
 	find_parents(w);
 	find_helpers(w);
-	world_take_threads(w);
-	world_take_evidence(w);
+	take_threads(w);
+	take_evidence(w);
 	world_take_times(w);
 	world_take_actors(w);
-	world_take_children(w);
+	take_children(w);
 }
 
 void world_close(struct world *w)

@@ -93,11 +93,8 @@ const char *world_name(const struct world *w, int32_t process);
 bool item_counts(enum item item);
 
 /* The parts of world_open, in order. */
-void world_take_threads(struct world *w);
-void world_take_evidence(struct world *w);
 void world_take_times(struct world *w);
 void world_take_actors(struct world *w);
-void world_take_children(struct world *w);
 
 /* Until when a thread is known to work without a wait, from `from` on. */
 uint64_t world_works_until(struct world *w, uint32_t thread, uint64_t from);

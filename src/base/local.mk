@@ -2,6 +2,7 @@
 libcoldprof_a_SOURCES += \
 	%D%/clock.h \
 	%D%/err.c %D%/err.h \
+	%D%/fs.c %D%/fs.h \
 	%D%/io.c %D%/io.h \
 	%D%/mask.c %D%/mask.h \
 	%D%/str.c %D%/str.h \

@@ -24,10 +24,11 @@ static bool secret_part(const char *s, size_t n)
 }
 
 /*
- * Parts end at anything that is no letter or digit,
- * and where a capital follows a small letter (apiKey).
+ * True for a name with a part "key", "token", "secret", "password" or the like: api-key, HF_TOKEN;
+ * not tokenizer, max-tokens. Parts end at anything that is no letter or digit, and where a capital
+ * follows a small letter (apiKey).
  */
-bool mask_secret_name(const char *name, size_t n)
+static bool secret_name(const char *name, size_t n)
 {
 	size_t from = 0;
 
@@ -104,7 +105,7 @@ static bool add_json_text(const char *s, size_t n, struct str *ret)
 			end++;
 		for (v = end + 1; v < n && isspace((unsigned char)s[v]); v++)
 			;
-		if (v >= n || s[v] != ':' || !mask_secret_name(s + name, end - name)) {
+		if (v >= n || s[v] != ':' || !secret_name(s + name, end - name)) {
 			i = end;
 			continue;
 		}
@@ -146,12 +147,12 @@ static void add_plain(struct mask *m, const char *s, size_t n, struct str *ret)
 		return;
 	}
 	m->next_is_secret = false;
-	if (eq && mask_secret_name(s, name)) {
+	if (eq && secret_name(s, name)) {
 		str_addn(ret, s, name + 1);
 		str_add(ret, MASKED);
 		return;
 	}
-	if (!eq && is_option(s, n) && mask_secret_name(s, n))
+	if (!eq && is_option(s, n) && secret_name(s, n))
 		m->next_is_secret = true;
 	if (!add_json_text(s, n, ret))
 		add_urls(s, n, ret);
@@ -166,8 +167,7 @@ static bool add_header(const char *word, struct str *ret)
 	if (!n || colon[1] == '/' || strcspn(word, " \t\"'{=") < n)
 		return false;
 	if (!(n == strlen("authorization") && !strncasecmp(word, "authorization", n)) &&
-	    !(n == strlen("cookie") && !strncasecmp(word, "cookie", n)) &&
-	    !mask_secret_name(word, n))
+	    !(n == strlen("cookie") && !strncasecmp(word, "cookie", n)) && !secret_name(word, n))
 		return false;
 	str_addn(ret, word, n + 1);
 	str_add(ret, " " MASKED);
@@ -233,7 +233,7 @@ void mask_command_json(char *const *argv, struct str *ret)
 
 void mask_variable(const char *name, const char *value, struct str *ret)
 {
-	struct mask m = {.next_is_secret = mask_secret_name(name, strlen(name))};
+	struct mask m = {.next_is_secret = secret_name(name, strlen(name))};
 
 	if (m.next_is_secret)
 		str_add(ret, MASKED);

@@ -5,15 +5,8 @@
  */
 #pragma once
 #include <stdbool.h>
-#include <stddef.h>
 
 struct str;
-
-/*
- * True for a name with a part "key", "token", "secret", "password"
- * or the like: api-key, HF_TOKEN; not tokenizer, max-tokens.
- */
-bool mask_secret_name(const char *name, size_t n);
 
 /* What one word of a command says of the next. Zero-initialise before the first word. */
 struct mask {

@@ -16,8 +16,6 @@
 #include "render/table.h"
 #include "store/report.h"
 
-const char *const report_formats[] = {"table", "json", "csv", "markdown", NULL};
-
 int report_stream_error(struct err *err)
 {
 	return err_sys(err, errno ? errno : EIO, "cannot write to standard output");

@@ -8,9 +8,6 @@ struct err;
 struct shown;
 struct store;
 
-/* Words of --format, in the order of enum format; NULL-terminated. */
-extern const char *const report_formats[];
-
 /*
  * Any report but the ledger. `run` negative: it is about
  * the whole database. Returns: 0 or -errno with `err`.

@@ -8,6 +8,7 @@
 #include "cli/look.h"
 #include "cli/report.h"
 #include "cli/rows.h"
+#include "render/table.h"
 #include "store/report.h"
 #include "store/store.h"
 
@@ -20,8 +21,7 @@ struct args {
 static const struct opt options[] = {
 	{"db", 0, "FILE", OPT_STRING, AT(db), NULL,
 	 "the database (default COLDPROF_DB, else ./coldprof.db)"},
-	{"format", 0, "FORMAT", OPT_WORD, AT(format), report_formats,
-	 "table, json, csv or markdown"},
+	{"format", 0, "FORMAT", OPT_WORD, AT(format), format_words, "table, json, csv or markdown"},
 	{0},
 };
 

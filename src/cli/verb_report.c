@@ -10,6 +10,7 @@
 #include "cli/show_ledger.h"
 #include "cli/until.h"
 #include "model/model.h"
+#include "render/table.h"
 #include "store/store.h"
 
 struct args {
@@ -25,8 +26,7 @@ static const struct opt options[] = {
 	 "ledger only: cut the stored run anew, at this mark"},
 	{"db", 0, "FILE", OPT_STRING, AT(db), NULL,
 	 "the database (default COLDPROF_DB, else ./coldprof.db)"},
-	{"format", 0, "FORMAT", OPT_WORD, AT(format), report_formats,
-	 "table, json, csv or markdown"},
+	{"format", 0, "FORMAT", OPT_WORD, AT(format), format_words, "table, json, csv or markdown"},
 	{0},
 };
 

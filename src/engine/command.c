@@ -12,17 +12,10 @@ static const struct engine *const engines[] = {&engine_vllm};
 
 #define N_ENGINES (sizeof(engines) / sizeof(engines[0]))
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_shell(const char *path)
 {
 	static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh", "ash"};
-	const char *name = base_name(path);
+	const char *name = str_base_name(path);
 
 	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
 		if (strcmp(name, shells[i]) == 0)
@@ -109,7 +102,7 @@ static bool starts(const struct engine *e, const words *w)
 	for (size_t i = 0; i < w->n; i++) {
 		const char *word = w->v[i], *next = i + 1 < w->n ? w->v[i + 1] : "";
 
-		if (strcmp(base_name(word), e->program) == 0 && listed(e->subcommands, next))
+		if (strcmp(str_base_name(word), e->program) == 0 && listed(e->subcommands, next))
 			return true;
 		if (strcmp(word, "-m") == 0) {
 			if (is_server_module(e, next))

@@ -25,9 +25,8 @@ static bool is_weight_name(const char *name)
 	/* Beside the weights, but not weights. */
 	static const char *const others[] = {"training_args.bin", "optimizer.bin", "optimizer.pt",
 					     "scheduler.bin",	  "scheduler.pt",  "tokenizer.bin"};
-	const char *slash = strrchr(name, '/');
 
-	name = slash ? slash + 1 : name;
+	name = str_base_name(name);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (strcmp(name, others[i]) == 0)
 			return false;

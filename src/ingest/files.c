@@ -27,7 +27,8 @@ static void remember(struct file_ref **set, uint64_t a, uint64_t b, int32_t file
 	HASH_ADD(hh, *set, key, sizeof(ref->key), ref);
 }
 
-int32_t files_find(struct ingest *in, uint64_t dev, uint64_t ino)
+/* NO_INDEX: not there. */
+static int32_t find(struct ingest *in, uint64_t dev, uint64_t ino)
 {
 	uint64_t key[2] = {dev, ino};
 	struct file_ref *ref;
@@ -39,7 +40,7 @@ int32_t files_find(struct ingest *in, uint64_t dev, uint64_t ino)
 int32_t files_add(struct ingest *in, uint64_t dev, uint64_t ino, const char *path,
 		  uint64_t size_bytes)
 {
-	int32_t index = files_find(in, dev, ino);
+	int32_t index = find(in, dev, ino);
 	struct file *f;
 
 	if (index != NO_INDEX)
@@ -78,7 +79,7 @@ void files_index(struct ingest *in)
 
 	for (size_t i = 0; i < t->files.n; i++) {
 		struct file f = t->files.v[i];
-		int32_t known = f.ino ? files_find(in, f.dev, f.ino) : NO_INDEX;
+		int32_t known = f.ino ? find(in, f.dev, f.ino) : NO_INDEX;
 
 		if (f.size_bytes == UNKNOWN)
 			f.size_bytes = 0;
@@ -312,7 +313,7 @@ static void mark_named(struct ingest *in)
 
 		if (stat(*w, &st) != 0)
 			continue;
-		index = files_find(in, wire_dev(st.st_dev), st.st_ino);
+		index = find(in, wire_dev(st.st_dev), st.st_ino);
 		for (size_t i = 0; index == NO_INDEX && i < t->files.n; i++)
 			if (t->files.v[i].ino == st.st_ino && t->files.v[i].path &&
 			    realpath(*w, absolute) && strcmp(t->files.v[i].path, absolute) == 0)

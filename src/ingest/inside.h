@@ -92,7 +92,6 @@ void guests_uncovered(struct ingest *in);
 void memory_read(struct ingest *in);
 
 /* files.c */
-int32_t files_find(struct ingest *in, uint64_t dev, uint64_t ino); /* NO_INDEX none */
 int32_t files_add(struct ingest *in, uint64_t dev, uint64_t ino, const char *path,
 		  uint64_t size_bytes);
 void files_index(struct ingest *in);
@@ -113,8 +112,6 @@ void cuda_derive(struct ingest *in);
 
 /* roles.c: compilers and version probes by name and command line; their evidence. */
 void roles_derive(struct ingest *in);
-bool roles_is_compiler(const char *name);
-bool roles_is_version_probe(const char *name, const char *command);
 
 /* lines.c: progress bars split, order; afterwards repeats folded. */
 void lines_split(struct ingest *in);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/str.h"
 #include "ingest/inside.h"
 
@@ -50,26 +51,6 @@ static int32_t file_of(const struct ingest *in, uint32_t image, uint32_t number)
 	return ref ? ref->file : NO_INDEX;
 }
 
-static const char *fs_word(uint32_t magic)
-{
-	static const struct {
-		uint32_t magic;
-		const char *word;
-	} known[] = {
-		{0xef53, "ext4"},	  {0x58465342, "xfs"},	    {0x9123683e, "btrfs"},
-		{0x01021994, "tmpfs"},	  {0x794c7630, "overlay"},  {0x65735546, "fuse"},
-		{0x6969, "nfs"},	  {0x0bd00bd0, "lustre"},   {0x00c36400, "ceph"},
-		{0x73717368, "squashfs"}, {0xe0f5e1e2, "erofs"},    {0x2fc12fc1, "zfs"},
-		{0x01021997, "9p"},	  {0x6a656a63, "virtiofs"}, {0xff534d42, "cifs"},
-		{0xfe534d42, "smb2"},	  {0x47504653, "gpfs"},	    {0xf2f52010, "f2fs"},
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i].magic == magic)
-			return known[i].word;
-	return NULL;
-}
-
 static void take_file(struct ingest *in, const struct ring_record *rec)
 {
 	const struct wire_file *w = &rec->file;
@@ -82,7 +63,7 @@ static void take_file(struct ingest *in, const struct ring_record *rec)
 	index = files_add(in, w->dev, w->ino, rec->words_bytes ? rec->words : NULL, w->size_bytes);
 	remember_number(in, rec->process, w->file, index);
 	if (!in->t->files.v[index].fs)
-		in->t->files.v[index].fs = trace_str(in->t, fs_word(w->fs_magic));
+		in->t->files.v[index].fs = trace_str(in->t, fs_name(w->fs_magic));
 	if (!in->t->files.v[index].path && rec->words_bytes)
 		in->t->files.v[index].path = trace_str(in->t, rec->words);
 	if (w->size_bytes > in->t->files.v[index].size_bytes)

@@ -11,13 +11,6 @@
 #include "base/str.h"
 #include "ingest/inside.h"
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /*
  * "x86_64-linux-gnu-g++-12" → "g++": a target in front
  * and a version behind do not change what it is.
@@ -44,14 +37,14 @@ static bool is_driver(const char *name)
 	return false;
 }
 
-bool roles_is_compiler(const char *name)
+static bool is_compiler(const char *name)
 {
 	static const char *const passes[] = {
 		"cc1",	  "cc1plus",   "collect2", "lto1",  "lto-wrapper", "as",   "ld",
 		"ld.bfd", "ld.gold",   "ld.lld",   "lld",   "nvcc",	   "cicc", "ptxas",
 		"nvlink", "fatbinary", "cudafe++", "ninja", "tileiras",	   "mold"};
 
-	name = base_name(name);
+	name = str_base_name(name);
 	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++)
 		if (strcmp(name, passes[i]) == 0)
 			return true;
@@ -92,9 +85,9 @@ static bool is_question(const char *word, size_t n, bool verbose_builds)
 	return !verbose_builds && n == 2 && strncmp(word, "-v", 2) == 0;
 }
 
-bool roles_is_version_probe(const char *name, const char *command)
+static bool is_version_probe(const char *name, const char *command)
 {
-	bool asks = false, builds = strcmp(base_name(name), "ninja") == 0, first = true;
+	bool asks = false, builds = strcmp(str_base_name(name), "ninja") == 0, first = true;
 
 	if (!command)
 		return false;
@@ -115,9 +108,9 @@ bool roles_is_version_probe(const char *name, const char *command)
 
 static void set_role(struct process *p, const char *exe, const char *command)
 {
-	if (!exe || !roles_is_compiler(exe))
+	if (!exe || !is_compiler(exe))
 		return;
-	if (roles_is_version_probe(exe, command))
+	if (is_version_probe(exe, command))
 		p->role = p->role == ROLE_COMPILER ? ROLE_COMPILER : ROLE_VERSION_PROBE;
 	else
 		p->role = ROLE_COMPILER;
@@ -151,7 +144,7 @@ static void add_compiler(struct trace *t, int32_t index)
 		return;
 	e = evidence_add(t, index, p->pid, KIND_COMPILER,
 			 t->saw & SAW_TREE ? SOURCE_BPF : SOURCE_PROC, p->start_ns, end);
-	e->what = p->exe ? trace_str(t, base_name(p->exe)) : p->name;
+	e->what = p->exe ? trace_str(t, str_base_name(p->exe)) : p->name;
 }
 
 void roles_derive(struct ingest *in)

@@ -86,7 +86,7 @@ static void guest(char *const *argv, char *const *envp, const struct guest_user 
 	execvpe(argv[0], argv, envp);
 	o.errnum = errno;
 	n = write(tell, &o, sizeof(o));
-	_exit(launch_exec_status(o.errnum));
+	_exit(o.errnum == ENOENT ? 127 : 126);
 }
 
 int launch_fork(char *const *argv, char *const *envp, const struct guest_user *user,
@@ -155,11 +155,6 @@ int launch_outcome(struct launch *l)
 	memcpy(o, l->tale, l->told);
 	l->exec_ns = o[0].exec_ns;
 	return o[0].errnum ? o[0].errnum : o[1].errnum;
-}
-
-int launch_exec_status(int errnum)
-{
-	return errnum == ENOENT ? 127 : 126;
 }
 
 void launch_close(struct launch *l)

@@ -55,7 +55,5 @@ void launch_release(struct launch *l);
  * exec.
  */
 int launch_outcome(struct launch *l);
-/* The exit status a shell gives for this errno of exec: 127 not found, 126 else. */
-int launch_exec_status(int errnum);
 /* Close the descriptors; a child still waiting leaves and is reaped. */
 void launch_close(struct launch *l);

@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/vec.h"
 
 #ifndef SYS_cachestat
@@ -29,28 +30,6 @@ struct range {
 struct counts {
 	uint64_t cache, dirty, writeback, evicted, recently_evicted;
 };
-
-static const struct {
-	uint32_t magic;
-	const char *name;
-} systems[] = {
-	{0xef53, "ext4"},	  {0x58465342, "xfs"},	    {0x9123683e, "btrfs"},
-	{0x794c7630, "overlay"},  {0x01021994, "tmpfs"},    {0x858458f6, "ramfs"},
-	{0x6969, "nfs"},	  {0x65735546, "fuse"},	    {0x73717368, "squashfs"},
-	{0xe0f5e1e2, "erofs"},	  {0x0bd00bd0, "lustre"},   {0x00c36400, "ceph"},
-	{0xff534d42, "cifs"},	  {0xfe534d42, "smb2"},	    {0x2fc12fc1, "zfs"},
-	{0x01021997, "9p"},	  {0x6a656a63, "virtiofs"}, {0xf2f52010, "f2fs"},
-	{0xca451a4e, "bcachefs"}, {0x47504653, "gpfs"},
-};
-
-static const char *name_of(uint32_t magic)
-{
-	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
-		if (systems[i].magic == magic)
-			return systems[i].name;
-	}
-	return NULL;
-}
 
 /* Only an owner or a writer is told the truth about a file. */
 static bool told_the_truth(int fd, const struct stat *st)
@@ -146,7 +125,7 @@ int residency_look(const char *path, struct residency *ret)
 	r.ino = st.st_ino;
 	r.size_bytes = (uint64_t)st.st_size;
 	if (!fstatfs(fd, &fs))
-		r.fs = name_of((uint32_t)fs.f_type);
+		r.fs = fs_name((uint32_t)fs.f_type);
 	truth = told_the_truth(fd, &st);
 	if (!(truth && (by_cachestat(fd, &r) || by_mincore(fd, &r))))
 		by_samples(fd, &r);

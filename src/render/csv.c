@@ -51,7 +51,7 @@ static int put_cell(FILE *out, const struct cell *c, const struct look *look)
 	return r;
 }
 
-int render_csv_header(FILE *out, const struct table *t)
+static int put_header(FILE *out, const struct table *t)
 {
 	for (size_t i = 0; i < t->columns.n; i++)
 		if ((i && fputc(',', out) == EOF) || put_text(out, t->columns.v[i].name) < 0)
@@ -59,7 +59,7 @@ int render_csv_header(FILE *out, const struct table *t)
 	return fputs("\r\n", out) < 0 ? -errno : 0;
 }
 
-int render_csv_rows(FILE *out, const struct table *t, const struct look *look)
+static int put_rows(FILE *out, const struct table *t, const struct look *look)
 {
 	for (size_t row = 0; row < table_rows(t); row++) {
 		for (size_t i = 0; i < t->columns.n; i++)
@@ -74,7 +74,7 @@ int render_csv_rows(FILE *out, const struct table *t, const struct look *look)
 
 int render_csv(FILE *out, const struct table *t, const struct look *look)
 {
-	int r = render_csv_header(out, t);
+	int r = put_header(out, t);
 
-	return r < 0 ? r : render_csv_rows(out, t, look);
+	return r < 0 ? r : put_rows(out, t, look);
 }

@@ -6,7 +6,8 @@
 #include "base/str.h"
 #include "render/table.h"
 
-void cell_json(struct str *b, const struct cell *c)
+/* Unknown is null. */
+static void cell_json(struct str *b, const struct cell *c)
 {
 	switch (c->kind) {
 	case CELL_INT:

@@ -7,7 +7,7 @@
 #include "base/str.h"
 
 static const char *const unit_words[] = {"text", "ns", "bytes", "count", "id", "flag", "time"};
-static const char *const format_words[] = {"table", "json", "csv", "markdown"};
+const char *const format_words[] = {"table", "json", "csv", "markdown", NULL};
 
 void table_add_column(struct table *t, const char *name, enum unit unit)
 {
@@ -69,12 +69,4 @@ enum unit unit_of(const char *word)
 		if (strcmp(unit_words[i], word) == 0)
 			return i;
 	return UNIT_TEXT;
-}
-
-enum format format_of(const char *word)
-{
-	for (int i = 0; i < FORMAT_COUNT; i++)
-		if (strcmp(format_words[i], word) == 0)
-			return i;
-	return FORMAT_COUNT;
 }

@@ -22,6 +22,8 @@ enum unit {
 };
 enum cell_kind { CELL_UNKNOWN, CELL_INT, CELL_FLOAT, CELL_STRING };
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_COUNT };
+/* Their words, in this order; NULL-terminated. */
+extern const char *const format_words[];
 
 struct column {
 	char *name;
@@ -63,8 +65,6 @@ void table_free(struct table *t);
 const char *unit_word(enum unit unit);
 /* UNIT_TEXT for a word that is no unit. */
 enum unit unit_of(const char *word);
-/* FORMAT_COUNT for a word that is no format. */
-enum format format_of(const char *word);
 
 /*
  * Write the rows. `name` and `run` (negative: none) go into JSON's head. Returns: 0, or -errno when
@@ -74,13 +74,6 @@ int render_table(FILE *out, const struct table *t, const struct look *look);
 int render_json(FILE *out, const struct table *t, const char *name, int64_t run);
 int render_csv(FILE *out, const struct table *t, const struct look *look);
 int render_markdown(FILE *out, const struct table *t);
-
-/* Only a header line; and rows without one: for a CSV that is made of several tables. */
-int render_csv_header(FILE *out, const struct table *t);
-int render_csv_rows(FILE *out, const struct table *t, const struct look *look);
-
-/* One cell as JSON; unknown is null. */
-void cell_json(struct str *b, const struct cell *c);
 
 /*
  * Text for people. Everything that is not printable in the terminal's character set becomes \xNN.

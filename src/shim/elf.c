@@ -25,13 +25,6 @@ struct search {
 	void *found;
 };
 
-static bool same(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
-
 /* ld.so has made most of these absolute; the vDSO's it has not. */
 static const void *pointer(uintptr_t base, uintptr_t value)
 {
@@ -72,7 +65,7 @@ static int match(const struct object *o, uint32_t i, const char *name)
 
 	if (s->st_shndx == SHN_UNDEF || s->st_value == 0 ||
 	    (type != STT_FUNC && type != STT_NOTYPE) || ELF64_ST_BIND(s->st_info) == STB_LOCAL ||
-	    !same(o->strings + s->st_name, name))
+	    !text_same(o->strings + s->st_name, name))
 		return 0;
 	return o->versions && (o->versions[i] & 0x8000) ? 1 : 2;
 }

@@ -101,13 +101,6 @@ static uint32_t hash_name(const char *s)
 	return h;
 }
 
-static bool same(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
-
 static void fill_names(void)
 {
 	for (unsigned hook = 0; hook < HOOK_COUNT; hook++) {
@@ -129,7 +122,7 @@ static int find_name(const char *name)
 	if (!__atomic_load_n(&named, __ATOMIC_ACQUIRE))
 		fill_names();
 	for (uint32_t at = hash_name(name) % TABLE; by_name[at]; at = (at + 1) % TABLE)
-		if (same(hook_name(by_name[at] - 1u), name))
+		if (text_same(hook_name(by_name[at] - 1u), name))
 			return by_name[at] - 1;
 	return -1;
 }

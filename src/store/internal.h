@@ -20,8 +20,6 @@ struct store {
 	bool writes;
 	int wait_ms; /* for another writer, at most */
 	int waited_ms;
-	bool (*on_busy)(void *arg);
-	void *on_busy_arg;
 };
 
 /* Steps of the schema: step i leads from user_version i to i + 1. NULL-terminated. */

@@ -79,20 +79,6 @@ static const char *header_line(const char *sql, const char *key, size_t *ret_n)
 	return NULL;
 }
 
-bool report_header(const char *sql, const char *key, struct str *ret)
-{
-	struct str full = {0};
-	size_t n = 0;
-	const char *p;
-
-	str_addf(&full, "%s: ", key);
-	p = header_line(sql, str_get(&full), &n);
-	str_free(&full);
-	if (p)
-		str_addn(ret, p, n);
-	return p != NULL;
-}
-
 void report_unit(const char *sql, const char *column, struct str *ret)
 {
 	struct str key = {0};

@@ -30,8 +30,6 @@ int report_find(const char *dir, const char *name, char **ret_sql, struct err *e
  * UNIT: meaning`; "text" when there is none. Appends to `ret`.
  */
 void report_unit(const char *sql, const char *column, struct str *ret);
-/* What stands behind `-- KEY:` in the header; false when it is absent. */
-bool report_header(const char *sql, const char *key, struct str *ret);
 
 /* A running report. */
 struct query;

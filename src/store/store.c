@@ -81,17 +81,11 @@ static int wait_for_writer(void *arg, int calls)
 
 	if (calls == 0)
 		s->waited_ms = 0;
-	if (s->waited_ms >= s->wait_ms || (s->on_busy && !s->on_busy(s->on_busy_arg)))
+	if (s->waited_ms >= s->wait_ms)
 		return 0;
 	poll(NULL, 0, BUSY_STEP_MS);
 	s->waited_ms += BUSY_STEP_MS;
 	return 1;
-}
-
-void store_on_busy(struct store *s, bool (*fn)(void *arg), void *arg)
-{
-	s->on_busy = fn;
-	s->on_busy_arg = arg;
 }
 
 int store_exec(struct store *s, const char *sql, const char *doing, struct err *err)

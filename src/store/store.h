@@ -22,13 +22,8 @@ int store_open(const char *path, enum store_mode mode, struct store **ret_store,
 /* The same, but another writer is waited for at most `wait_ms`, here and in every later call. */
 int store_open_within(const char *path, enum store_mode mode, int wait_ms, struct store **ret_store,
 		      struct err *err);
+/* Checkpoints what was written. `s` may be NULL. */
 void store_close(struct store *s);
-/*
- * `fn` is called about every 20 ms while another writer holds the file, so that a caller who waits
- * for the store still passes signals on. Returning false gives up at once. Without it, and with it,
- * the wait ends after 15 s.
- */
-void store_on_busy(struct store *s, bool (*fn)(void *arg), void *arg);
 
 /*
  * Insert the run's row, complete = 0, before anything

@@ -98,23 +98,6 @@ int ring_create(const struct ring_options *opt, struct ring *ret)
 	return 0;
 }
 
-int ring_map(int fd, struct ring *ret)
-{
-	struct stat st;
-	void *map;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_size < (off_t)WIRE_HEADER_SIZE || (uint64_t)st.st_size > WIRE_SIZE_MAX)
-		return -EINVAL;
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	*ret = (struct ring){.fd = fd, .map = map, .size_bytes = (size_t)st.st_size};
-	ret->nonce = ((struct wire_header *)map)->nonce;
-	return 0;
-}
-
 void ring_close(struct ring *r)
 {
 	if (r->map)

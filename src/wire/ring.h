@@ -28,11 +28,6 @@ struct ring_options {
  * leave one chunk). Owns: ring_close() unmaps and closes.
  */
 int ring_create(const struct ring_options *opt, struct ring *ret);
-/*
- * Map a memory that another process made; the descriptor stays
- * the caller's until ring_close(). Returns: 0 or -errno.
- */
-int ring_map(int fd, struct ring *ret);
 void ring_close(struct ring *r);
 /* The run is over: every hook of every guest becomes a pass-through. */
 void ring_off(struct ring *r);
