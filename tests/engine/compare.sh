@@ -10,8 +10,8 @@ compare=$top_builddir/tests/engine/compare
 ms=1000000
 line()
 {
-	printf '{"view":"%s","item":"%s","sub":"%s","pid":%d,"tid":%d,"start_ns":%d,"end_ns":%d,"bytes":%d,"rank":%d}\n' \
-		"$1" "$2" "$3" "$4" "$4" "$(($5 * ms))" "$(($6 * ms))" "$7" "$8"
+	printf '{"view":"%s","item":"%s","sub":"%s","pid":%d,"tid":%d,"start_ns":%d,"end_ns":%d,"bytes":%d,"rank":%d,"delay_ns":%d}\n' \
+		"$1" "$2" "$3" "$4" "$4" "$(($5 * ms))" "$(($6 * ms))" "$7" "$8" "$((${9:-0} * ms))"
 }
 {
 	line event process_init begin 7 10010 10010 0 -1
@@ -92,6 +92,36 @@ move="UPDATE segment SET end_ns=end_ns+30*$ms WHERE id=3; UPDATE segment SET sta
 try "weights 30 ms too long" 1 "$move"
 like "is told of both items" "$(grep -c WRONG "$tap_out")" '^2$'
 try "but within the bounds of tier 0" 0 "$move" 0
+# Waits for a CPU widen the bounds, by their length, where they fell, and no further.
+cp "$tmp/truth" "$tmp/quiet"
+# usage: waited MS VIEW SUB: the thread's wait before that line was written
+waited()
+{
+	sed "/\"view\":\"$2\".*\"sub\":\"$3\"/s/\"delay_ns\":0/\"delay_ns\":$(($1 * ms))/" "$tmp/quiet" >"$tmp/truth"
+	cmp -s "$tmp/quiet" "$tmp/truth" && bail "the truth log has no such line"
+}
+waited 25 step weights
+try "weights 30 ms too long, behind a wait of 25" 0 "$move"
+like "and the wait is told" "$(cat "$tap_out")" '^wall: weights .* 20.0 ms \+25.0 waited for a CPU  ok$'
+waited 12 work h2d
+try "a wait in the last piece of weights counts" 1 "$move"
+like "for the weights" "$(cat "$tap_out")" '^wall: weights .* \+12.0 waited for a CPU  ok$'
+like "and for what follows, where it does not suffice" "$(cat "$tap_out")" \
+	'^wall: graphs_jit .* 10.0 ms \+12.0 waited for a CPU  WRONG$'
+waited 25 work read
+try "one in the middle of the weights does not" 1 "$move"
+waited 25 work compiler
+try "one in the first piece of what follows does" 0 "$move"
+short="UPDATE evidence SET end_ns=end_ns-30*$ms WHERE id=3"
+waited 15 work h2d
+try "a piece of work 30 ms short, with a wait of 15 in it" 0 "$short"
+try "42 ms short" 1 "UPDATE evidence SET end_ns=end_ns-42*$ms WHERE id=3"
+try "30 ms too long" 1 "UPDATE evidence SET end_ns=end_ns+30*$ms WHERE id=3"
+waited 15 work read
+try "a wait in another piece of the item" 0 "$short"
+waited 15 work capture
+try "a wait in another item" 1 "$short"
+cp "$tmp/quiet" "$tmp/truth"
 try "a gap in the partition" 1 "UPDATE segment SET end_ns=end_ns-1 WHERE id=2"
 like "is told" "$(cat "$tap_out")" '^the segments tile .* WRONG$'
 try "rows that do not sum" 1 "UPDATE ledger_row SET wall_ns=wall_ns+1 WHERE id=2"

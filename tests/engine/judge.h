@@ -13,8 +13,9 @@ struct piece {
 struct line {
 	char view[8], sub[32];
 	enum item item;
-	int pid, rank;
+	int pid, tid, rank;
 	uint64_t start_ns, end_ns, bytes;
+	uint64_t delay_ns; /* waited for a CPU since the line before it of this thread */
 };
 
 struct judge {
@@ -34,15 +35,29 @@ sqlite3_stmt *judge_query(struct judge *j, int pid, const char *sql);
 /* The first line of this view and sub (either may be NULL) of this process (0: any), or NULL. */
 const struct line *judge_line(const struct judge *j, const char *view, const char *sub, int pid);
 
-/*
- * What the truth says of the wall: per item, from the start of the
- * run to its end. The ready event is an interval, in which the stored
- * end may lie anywhere. False: the log does not tell how it ended.
- */
-bool truth_wall(const struct judge *j, uint64_t ret_ns[ITEM_COUNT], uint64_t *ret_end_ns);
+/* What the truth says of the wall, from the start of the run to its end. */
+struct wall {
+	uint64_t ns[ITEM_COUNT];
+	/*
+	 * How far each may rightly lie from that: the waits for a CPU at the moments where the item begins and ends.
+	 * There the engine's stamp and the call that coldprof sees are neighbours, and a wait between the two is on
+	 * the one side of the moment for the one and on the other for the other.
+	 */
+	uint64_t delay_ns[ITEM_COUNT];
+	uint64_t end_ns;
+};
 
-/* Time covered by the pieces of work of one process in one item. */
-uint64_t truth_busy(const struct judge *j, int pid, enum item item);
+/*
+ * The ready event is an interval, in which the stored end may lie anywhere. False: the log does not
+ * tell how it ended.
+ */
+bool truth_wall(const struct judge *j, struct wall *ret);
+
+/*
+ * Time covered by the pieces of work of one process in one item, pieces of one kind on one thread joined where they
+ * are as near as coldprof joins evidence; and what its threads waited in them for a CPU.
+ */
+uint64_t truth_busy(const struct judge *j, int pid, enum item item, uint64_t *ret_delay_ns);
 
 /* Length of the union; sorts. */
 uint64_t union_ns(struct piece *p, size_t n);

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Evidence of one kind this near is one piece to coldprof (src/ingest/coalesce.c): a loop's own work. */
+#define JOIN_NS 100000
+
 static void bail(const char *what, const char *why)
 {
 	fprintf(stderr, "compare: %s: %s\n", what, why);
@@ -38,7 +41,8 @@ static void read_truth(struct judge *j, const char *path)
 {
 	static const char sql[] =
 		"SELECT coalesce(?1->>'view','work'), ?1->>'item', ?1->>'sub', ?1->>'pid',"
-		" coalesce(?1->>'rank',-1), ?1->>'start_ns', ?1->>'end_ns', ?1->>'bytes'";
+		" coalesce(?1->>'rank',-1), ?1->>'start_ns', ?1->>'end_ns', ?1->>'bytes',"
+		" ?1->>'tid', coalesce(?1->>'delay_ns',0)";
 	FILE *f = fopen(path, "re");
 	char *text = NULL;
 	size_t room = 0;
@@ -70,6 +74,8 @@ static void read_truth(struct judge *j, const char *path)
 		l->start_ns = (uint64_t)sqlite3_column_int64(s, 5);
 		l->end_ns = (uint64_t)sqlite3_column_int64(s, 6);
 		l->bytes = (uint64_t)sqlite3_column_int64(s, 7);
+		l->tid = sqlite3_column_int(s, 8);
+		l->delay_ns = (uint64_t)sqlite3_column_int64(s, 9);
 		sqlite3_reset(s);
 	}
 	sqlite3_finalize(s);
@@ -155,15 +161,39 @@ uint64_t union_ns(struct piece *p, size_t n)
 	return sum;
 }
 
-uint64_t truth_busy(const struct judge *j, int pid, enum item item)
+/* The last piece of the same kind on the same thread, if this one follows it closely; else NULL. */
+static struct piece *joins(struct piece *pieces, const struct line *const *of, size_t n,
+			   const struct line *l)
 {
+	for (size_t i = n; i-- > 0;)
+		if (of[i]->tid == l->tid && !strcmp(of[i]->sub, l->sub))
+			return l->start_ns <= pieces[i].end_ns + JOIN_NS ? &pieces[i] : NULL;
+	return NULL;
+}
+
+uint64_t truth_busy(const struct judge *j, int pid, enum item item, uint64_t *ret_delay_ns)
+{
+	VEC(const struct line *) of = {0};
 	VEC(struct piece) pieces = {0};
 	uint64_t ns;
 
-	vec_for_each (l, &j->lines)
-		if (!strcmp(l->view, "work") && l->pid == pid && l->item == item)
-			vec_push(&pieces, ((struct piece){l->start_ns, l->end_ns}));
+	*ret_delay_ns = 0;
+	vec_for_each (l, &j->lines) {
+		struct piece *before;
+
+		if (strcmp(l->view, "work") || l->pid != pid || l->item != item)
+			continue;
+		*ret_delay_ns += l->delay_ns;
+		before = joins(pieces.v, of.v, pieces.n, l);
+		if (before) {
+			before->end_ns = l->end_ns;
+			continue;
+		}
+		vec_push(&of, (const struct line *)l);
+		vec_push(&pieces, ((struct piece){l->start_ns, l->end_ns}));
+	}
 	ns = union_ns(pieces.v, pieces.n);
+	vec_free(&of);
 	vec_free(&pieces);
 	return ns;
 }

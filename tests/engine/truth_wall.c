@@ -134,38 +134,126 @@ static void cut(const struct judge *j, const workers *all, uint64_t end_ns, mome
 	qsort(ret->v, ret->n, sizeof(*ret->v), by_time);
 }
 
-bool truth_wall(const struct judge *j, uint64_t ret_ns[ITEM_COUNT], uint64_t *ret_end_ns)
+static bool is_work(const struct line *l, int pid)
+{
+	return !strcmp(l->view, "work") && l->pid == pid;
+}
+
+/* Whether `l` is the nearest to `at_ns` of its thread's pieces in [from_ns, to_ns). */
+static bool nearest(const struct judge *j, const struct line *l, uint64_t from_ns, uint64_t to_ns,
+		    bool last)
+{
+	if (l->start_ns < from_ns || l->end_ns > to_ns)
+		return false;
+	vec_for_each (k, &j->lines)
+		if (is_work(k, l->pid) && k->tid == l->tid && k->start_ns >= from_ns &&
+		    k->end_ns <= to_ns &&
+		    (last ? k->start_ns > l->start_ns : k->start_ns < l->start_ns))
+			return false;
+	return true;
+}
+
+/*
+ * What this process waited for a CPU about the moment at which one of its steps ended and the next began: in the last
+ * piece of the one, behind it, before the first piece of the other and in that.
+ */
+static uint64_t delay_about(const struct judge *j, int pid, uint64_t at_ns)
+{
+	uint64_t sum = 0;
+
+	vec_for_each (s, &j->lines) {
+		bool ends = s->end_ns == at_ns, pieces = false;
+
+		if (strcmp(s->view, "step") || s->pid != pid || (!ends && s->start_ns != at_ns))
+			continue;
+		vec_for_each (l, &j->lines) {
+			if (!is_work(l, pid) ||
+			    !nearest(j, l, s->start_ns, s->end_ns, ends && s->start_ns != at_ns))
+				continue;
+			pieces = true;
+			sum += l->delay_ns;
+		}
+		if (ends || !pieces)
+			sum += s->delay_ns;
+	}
+	return sum;
+}
+
+/* Between two allocations lies nothing of coldprof's: a wait there is no part of either. */
+static uint64_t delay_inside(const struct judge *j, int pid, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t sum = 0;
+
+	vec_for_each (l, &j->lines)
+		if (is_work(l, pid) && l->item == ITEM_ALLOCATOR && l->start_ns >= from_ns &&
+		    l->end_ns <= to_ns)
+			sum += l->delay_ns;
+	return sum;
+}
+
+struct drive {
+	const struct worker *by;
+	enum item item;
+};
+
+static void widen(struct wall *w, enum item item, uint64_t delay_ns)
+{
+	w->delay_ns[item] += delay_ns;
+	if (item != ITEM_OTHER)
+		w->delay_ns[ITEM_OTHER] += delay_ns;
+}
+
+/* From `before` to `now` at a moment: both may be longer or shorter by what was waited about it. */
+static void widen_both(const struct judge *j, struct wall *w, const struct drive *before,
+		       const struct drive *now, uint64_t at_ns)
+{
+	uint64_t delay_ns = 0;
+
+	if (before->item == now->item)
+		return;
+	if (before->by)
+		delay_ns += delay_about(j, before->by->pid, at_ns);
+	if (now->by && now->by != before->by)
+		delay_ns += delay_about(j, now->by->pid, at_ns);
+	widen(w, before->item, delay_ns);
+	widen(w, now->item, delay_ns);
+}
+
+bool truth_wall(const struct judge *j, struct wall *ret)
 {
 	const struct line *ready = judge_line(j, "event", "ready", 0);
 	const struct line *end = ready ? ready : judge_line(j, "event", "crash", 0);
-	uint64_t end_ns, first = UINT64_MAX;
+	struct drive before = {NULL, ITEM_PROCESS_INIT}, now;
+	uint64_t first = UINT64_MAX;
 	workers all = {0};
 	moments at = {0};
 
-	memset(ret_ns, 0, ITEM_COUNT * sizeof(*ret_ns));
+	memset(ret, 0, sizeof(*ret));
 	if (!end)
 		return false;
-	end_ns = j->end_ns < end->start_ns ? end->start_ns
-		 : j->end_ns > end->end_ns ? end->end_ns
-					   : j->end_ns;
+	ret->end_ns = j->end_ns < end->start_ns ? end->start_ns
+		      : j->end_ns > end->end_ns ? end->end_ns
+						: j->end_ns;
 	find_workers(j, &all);
 	vec_for_each (w, &all)
 		first = w->born_ns < first ? w->born_ns : first;
-	cut(j, &all, end_ns, &at);
-	for (size_t i = 0; i + 1 < at.n && at.v[i + 1] <= end_ns; i++) {
-		const struct worker *w = driver_at(&all, at.v[i]);
-		enum item item = ITEM_PROCESS_INIT;
-
-		if (at.v[i] < j->start_ns)
+	cut(j, &all, ret->end_ns, &at);
+	for (size_t i = 0; i + 1 < at.n && at.v[i + 1] <= ret->end_ns; i++) {
+		if (at.v[i] < j->start_ns || at.v[i] == at.v[i + 1])
 			continue;
-		if (w)
-			item = item_at(j, w->pid, at.v[i], end->item);
+		now = (struct drive){driver_at(&all, at.v[i]), ITEM_PROCESS_INIT};
+		if (now.by)
+			now.item = item_at(j, now.by->pid, at.v[i], end->item);
 		else if (at.v[i] >= first)
-			item = ITEM_SERVING_UP;
-		ret_ns[item] += at.v[i + 1] - at.v[i];
+			now.item = ITEM_SERVING_UP;
+		ret->ns[now.item] += at.v[i + 1] - at.v[i];
+		widen_both(j, ret, &before, &now, at.v[i]);
+		if (now.by && now.item == ITEM_ALLOCATOR)
+			widen(ret, ITEM_ALLOCATOR,
+			      delay_inside(j, now.by->pid, at.v[i], at.v[i + 1]));
+		before = now;
 	}
 	vec_free(&all);
 	vec_free(&at);
-	*ret_end_ns = end_ns;
 	return true;
 }
