@@ -9,13 +9,15 @@ EXTRA_DIST += \
 	%D%/engine/vllm-cpu-compile.log %D%/engine/vllm-cpu-compile.spans \
 	%D%/engine/vllm-cpu-recompile.log %D%/engine/vllm-cpu-recompile.spans
 check_PROGRAMS += %D%/test_golden
-%C%_test_golden_SOURCES = %D%/test_golden.c %D%/brute.c %D%/brute.h %D%/start.c %D%/start.h
+%C%_test_golden_SOURCES = %D%/test_golden.c %D%/brute.c %D%/brute.h %D%/brute_state.c %D%/brute_world.c \
+	%D%/brute_world.h %D%/start.c %D%/start.h
 %C%_test_golden_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
 %C%_test_golden_LDADD = libcoldprof.a
 TESTS += %D%/test_golden
 
 check_PROGRAMS += %D%/test_properties
-%C%_test_properties_SOURCES = %D%/test_properties.c %D%/brute.c %D%/brute.h
+%C%_test_properties_SOURCES = %D%/test_properties.c %D%/brute.c %D%/brute.h %D%/brute_state.c %D%/brute_world.c \
+	%D%/brute_world.h
 %C%_test_properties_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
 %C%_test_properties_LDADD = libcoldprof.a
 TESTS += %D%/test_properties
