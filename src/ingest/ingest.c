@@ -42,6 +42,11 @@ static void note_loss(struct ingest *in)
 	if (loss.damaged + in->skipped)
 		trace_note(in->t, "shim", "loss", loss.damaged + in->skipped,
 			   "records made no sense and were skipped");
+	if (loss.left)
+		trace_note(
+			in->t, "shim", "loss", loss.left,
+			"programs without the shim: from seccomp or mlockall on, or because their "
+			"address space is limited");
 	if (loss.attached_socket)
 		trace_note(in->t, "shim", "info", loss.attached_socket,
 			   "programs reached the memory by the socket");

@@ -26,9 +26,10 @@ static bool is_ours(int fd, const struct session *s)
 	return sys3(SYS_fstat, fd, &st, 0) == 0 && st.st_dev == s->dev && st.st_ino == s->ino;
 }
 
-static struct wire_header *map_fd(int fd, const struct session *s)
+static struct wire_header *map_fd(int fd, const struct session *s, struct layout *ret)
 {
 	struct wire_header *h;
+	struct layout l;
 	struct stat st;
 	size_t size;
 	long at;
@@ -41,15 +42,23 @@ static struct wire_header *map_fd(int fd, const struct session *s)
 	if (at < 0 && at > -4096)
 		return NULL;
 	h = (struct wire_header *)at;
+	l = (struct layout){__atomic_load_n(&h->process_offset, __ATOMIC_RELAXED),
+			    __atomic_load_n(&h->process_max, __ATOMIC_RELAXED),
+			    __atomic_load_n(&h->chunk_offset, __ATOMIC_RELAXED),
+			    __atomic_load_n(&h->chunk_max, __ATOMIC_RELAXED),
+			    __atomic_load_n(&h->chunk_reserve, __ATOMIC_RELAXED),
+			    size};
 	if (h->magic != WIRE_MAGIC || h->version != WIRE_VERSION || h->nonce != s->nonce ||
-	    h->size_bytes != size ||
-	    h->process_offset + (uint64_t)h->process_max * sizeof(struct wire_process) >
-		    h->chunk_offset ||
-	    h->chunk_offset + (uint64_t)h->chunk_max * WIRE_CHUNK_SIZE > size) {
+	    h->size_bytes != size || l.process_offset < WIRE_HEADER_SIZE || l.process_offset % 64 ||
+	    l.chunk_offset % 64 ||
+	    l.process_offset + (uint64_t)l.process_max * sizeof(struct wire_process) >
+		    l.chunk_offset ||
+	    l.chunk_offset + (uint64_t)l.chunk_max * WIRE_CHUNK_SIZE > size) {
 		sys3(SYS_munmap, h, size, 0);
 		return NULL;
 	}
 	sys3(SYS_madvise, h, size, MADV_DONTDUMP);
+	*ret = l;
 	return h;
 }
 
@@ -79,7 +88,7 @@ static char *put_number(char *p, unsigned long n)
  * In a new pid namespace the number may be another's:
  * O_PATH first, which opens nothing, then what it is.
  */
-static struct wire_header *by_proc(const struct session *s)
+static struct wire_header *by_proc(const struct session *s, struct layout *ret)
 {
 	struct wire_header *h = NULL;
 	char path[64];
@@ -96,7 +105,7 @@ static struct wire_header *by_proc(const struct session *s)
 		put_number(put(path, "/proc/self/fd/"), (unsigned long)at);
 		fd = (int)sys4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
 		if (fd >= 0) {
-			h = map_fd(fd, s);
+			h = map_fd(fd, s, ret);
 			close_fd(fd);
 		}
 	}
@@ -137,7 +146,7 @@ static int received_fd(struct msghdr *msg)
 	return *(int *)CMSG_DATA(c);
 }
 
-static struct wire_header *by_socket(const struct session *s)
+static struct wire_header *by_socket(const struct session *s, struct layout *ret)
 {
 	union {
 		struct cmsghdr align;
@@ -161,14 +170,14 @@ static struct wire_header *by_socket(const struct session *s)
 		fd = received_fd(&msg);
 	if (fd >= 0) {
 		if (is_ours(fd, s))
-			h = map_fd(fd, s);
+			h = map_fd(fd, s, ret);
 		close_fd(fd);
 	}
 	close_fd(sock);
 	return h;
 }
 
-struct wire_header *attach_session(const char *text, bool *ret_by_socket)
+struct wire_header *attach_session(const char *text, struct layout *ret_layout, bool *ret_by_socket)
 {
 	struct wire_header *h;
 	struct session s;
@@ -176,9 +185,9 @@ struct wire_header *attach_session(const char *text, bool *ret_by_socket)
 	*ret_by_socket = false;
 	if (session_parse(text, &s) < 0)
 		return NULL;
-	h = by_proc(&s);
+	h = by_proc(&s, ret_layout);
 	if (!h) {
-		h = by_socket(&s);
+		h = by_socket(&s, ret_layout);
 		*ret_by_socket = h != NULL;
 	}
 	return h;

@@ -20,8 +20,6 @@ struct object {
 struct search {
 	const char *name;
 	const void *inside; /* only the object that holds this address; NULL: all but our own */
-	bool after_us;
-	bool passed_us;
 	void *found;
 };
 
@@ -31,14 +29,10 @@ static const void *pointer(uintptr_t base, uintptr_t value)
 	return (const void *)(value < base ? base + value : value);
 }
 
-static bool open_object(const struct dl_phdr_info *info, struct object *ret)
+static bool open_dynamic(uintptr_t base, const ElfW(Dyn) * dyn, struct object *ret)
 {
-	struct object o = {.base = info->dlpi_addr};
-	const ElfW(Dyn) *dyn = NULL;
+	struct object o = {.base = base};
 
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			dyn = (const ElfW(Dyn) *)(o.base + info->dlpi_phdr[i].p_vaddr);
 	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
 		const void *p = pointer(o.base, dyn->d_un.d_ptr);
 
@@ -55,6 +49,16 @@ static bool open_object(const struct dl_phdr_info *info, struct object *ret)
 	}
 	*ret = o;
 	return o.symbols && o.strings && (o.gnu_hash || o.sysv_hash);
+}
+
+static bool open_object(const struct dl_phdr_info *info, struct object *ret)
+{
+	const ElfW(Dyn) *dyn = NULL;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return open_dynamic(info->dlpi_addr, dyn, ret);
 }
 
 /* 2: a default version or none; 1: an old version; 0: not it. */
@@ -156,10 +160,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	if (s->inside) {
 		if (!holds(info, s->inside))
 			return 0;
-	} else if (!s->passed_us && holds(info, (const void *)visit)) {
-		s->passed_us = true;
-		return 0;
-	} else if (s->after_us && !s->passed_us) {
+	} else if (holds(info, (const void *)visit)) {
 		return 0;
 	}
 	if (open_object(info, &o))
@@ -167,51 +168,60 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	return s->found || s->inside;
 }
 
-struct sweep {
-	const char *const *names;
-	void **found;
-	size_t n;
-	bool passed_us;
-};
-
-static int visit_all(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct sweep *s = arg;
-	struct object o;
-
-	(void)size;
-	if (!s->passed_us) {
-		s->passed_us = holds(info, (const void *)visit);
-		return 0;
-	}
-	if (!open_object(info, &o))
-		return 0;
-	for (size_t i = 0; i < s->n; i++)
-		if (!s->found[i])
-			s->found[i] = find(&o, s->names[i]);
-	return 0;
-}
+/*
+ * ld.so's own list of what it loaded, in order. Not dl_iterate_phdr: a sanitizer's runtime has that
+ * intercepted before it can stand it, and asks us for symbols in between. The objects of the start
+ * never go, so no lock is needed up to libc. Weak: another libc may lack it.
+ */
+extern struct r_debug _r_debug __attribute__((weak));
 
 void elf_next_all(const char *const *names, void **found, size_t n)
 {
-	struct sweep s = {.names = names, .found = found, .n = n};
+	const struct link_map *m = &_r_debug ? _r_debug.r_map : NULL;
+	size_t left = 0;
 
-	dl_iterate_phdr(visit_all, &s);
+	while (m && m->l_ld != _DYNAMIC)
+		m = m->l_next;
+	for (size_t i = 0; i < n; i++)
+		left += !found[i];
+	for (m = m ? m->l_next : NULL; m && left; m = m->l_next) {
+		struct object o;
+
+		if (!open_dynamic(m->l_addr, m->l_ld, &o))
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			if (found[i])
+				continue;
+			found[i] = find(&o, names[i]);
+			left -= found[i] != NULL;
+		}
+	}
 }
 
 void *elf_next(const char *name)
 {
-	struct search s = {.name = name, .after_us = true};
+	void *found = NULL;
 
-	dl_iterate_phdr(visit, &s);
-	return s.found;
+	elf_next_all(&name, &found, 1);
+	return found;
+}
+
+/* The real one: not seen through our own, and found without it. */
+static void walk(int (*each)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	int (*fn)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
+		(int (*)(int (*)(struct dl_phdr_info *, size_t, void *), void *))resolve_libc_get(
+			LIBC_dl_iterate_phdr);
+
+	if (fn)
+		fn(each, arg);
 }
 
 void *elf_any(const char *name)
 {
 	struct search s = {.name = name};
 
-	dl_iterate_phdr(visit, &s);
+	walk(visit, &s);
 	return s.found;
 }
 
@@ -219,6 +229,6 @@ void *elf_beside(const void *address, const char *name)
 {
 	struct search s = {.name = name, .inside = address};
 
-	dl_iterate_phdr(visit, &s);
+	walk(visit, &s);
 	return s.found;
 }

@@ -2,9 +2,11 @@
 /* This process's place in the session's memory: the constructor, the entry, the slots. */
 #include "shim/shim.h"
 
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "wire/session.h"
 
@@ -14,12 +16,16 @@
 
 struct local *guest_local;
 struct wire_header *guest_header;
+struct layout guest_layout;
+
+#define PR_GET_NAME	  16 /* sys/prctl.h would declare a function that we define otherwise */
+#define ADDRESS_SPACE_MIN (UINT64_C(256) * WIRE_SIZE_MAX)
 
 static __thread struct thread_state thread __attribute__((tls_model("initial-exec")));
 
 static struct wire_process *entry(uint32_t index)
 {
-	unsigned char *table = (unsigned char *)guest_header + guest_header->process_offset;
+	unsigned char *table = (unsigned char *)guest_header + guest_layout.process_offset;
 
 	return (struct wire_process *)table + index;
 }
@@ -30,9 +36,9 @@ static struct wire_process *take_entry(uint32_t *ret_index)
 	uint32_t index;
 
 	if (__atomic_load_n(&guest_header->next_process, __ATOMIC_RELAXED) <
-	    guest_header->process_max) {
+	    guest_layout.process_max) {
 		index = __atomic_fetch_add(&guest_header->next_process, 1, __ATOMIC_RELAXED);
-		if (index < guest_header->process_max) {
+		if (index < guest_layout.process_max) {
 			*ret_index = index;
 			return entry(index);
 		}
@@ -69,9 +75,12 @@ static void open_entry(struct local *l)
 
 struct local *guest_self(void)
 {
-	struct local *l = guest_local;
-	uint32_t state = __atomic_load_n(&l->state, __ATOMIC_ACQUIRE);
+	struct local *l = __atomic_load_n(&guest_local, __ATOMIC_ACQUIRE);
+	uint32_t state;
 
+	if (!l) /* it left since the hook asked */
+		return NULL;
+	state = __atomic_load_n(&l->state, __ATOMIC_ACQUIRE);
 	if (__builtin_expect(state == LOCAL_READY, 1))
 		return l;
 	/*
@@ -104,7 +113,7 @@ struct thread_state *guest_thread(struct local *l)
 static struct wire_chunk *take_chunk(struct local *l, bool bulk)
 {
 	struct wire_chunk *c = __atomic_exchange_n(&l->spare, NULL, __ATOMIC_ACQUIRE);
-	uint32_t next, limit = bulk ? guest_header->chunk_reserve : guest_header->chunk_max;
+	uint32_t next, limit = bulk ? guest_layout.chunk_reserve : guest_layout.chunk_max;
 
 	if (c)
 		return c;
@@ -112,9 +121,9 @@ static struct wire_chunk *take_chunk(struct local *l, bool bulk)
 	if (next >= limit)
 		return NULL;
 	next = __atomic_fetch_add(&guest_header->next_chunk, 1, __ATOMIC_RELAXED);
-	if (next >= guest_header->chunk_max)
+	if (next >= guest_layout.chunk_max)
 		return NULL;
-	c = (struct wire_chunk *)((unsigned char *)guest_header + guest_header->chunk_offset +
+	c = (struct wire_chunk *)((unsigned char *)guest_header + guest_layout.chunk_offset +
 				  (size_t)next * WIRE_CHUNK_SIZE);
 	c->next = 1;
 	__atomic_store_n(&c->process, l->index + 1, __ATOMIC_RELEASE);
@@ -193,13 +202,29 @@ out:
  */
 static void after_fork(void)
 {
-	if (guest_live() && guest_local->state == LOCAL_NEW)
-		guest_local->fork_ns = sys_now_ns();
+	struct local *l = guest_local;
+
+	if (l && guest_live() && l->state == LOCAL_NEW)
+		l->fork_ns = sys_now_ns();
 }
 
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *dso);
 extern void *__dso_handle __attribute__((visibility("hidden")));
+
+/*
+ * Where every byte of address space is counted, our mapping
+ * could be what makes an allocation of the guest fail.
+ */
+static bool address_space_is_scarce(void)
+{
+	struct {
+		uint64_t now, most;
+	} limit;
+
+	return sys4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 &&
+	       limit.now < ADDRESS_SPACE_MIN;
+}
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **envp)
 {
@@ -212,9 +237,14 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	resolve_libc();
 	if (!text || guest_local)
 		return;
-	guest_header = attach_session(text, &by_socket);
+	guest_header = attach_session(text, &guest_layout, &by_socket);
 	if (!guest_header)
 		return;
+	if (address_space_is_scarce()) {
+		__atomic_fetch_add(&guest_header->left, 1, __ATOMIC_RELAXED);
+		sys3(SYS_munmap, guest_header, guest_layout.size_bytes, 0);
+		return;
+	}
 	at = sys6(SYS_mmap, 0, sizeof(struct local), PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at < 0 && at > -4096)
@@ -240,9 +270,33 @@ void guest_end(void)
 	struct local *l = guest_local;
 
 	/* A vfork child shares our memory and is not us. */
-	if (guest_live() && l->state == LOCAL_READY &&
+	if (l && guest_live() && l->state == LOCAL_READY &&
 	    l->process->pid == (int32_t)sys3(SYS_getpid, 0, 0, 0))
 		__atomic_store_n(&l->process->end_ns, sys_now_ns(), __ATOMIC_RELAXED);
+}
+
+/* The links of /proc/PID/task are 2 and its threads. */
+static bool single_threaded(void)
+{
+	struct stat st;
+
+	return sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 && st.st_nlink == 3;
+}
+
+void guest_leave(bool unmap)
+{
+	struct local *l = guest_local;
+
+	if (unmap && !single_threaded())
+		return;
+	if (!l || !__atomic_compare_exchange_n(&guest_local, &l, NULL, false, __ATOMIC_ACQ_REL,
+					       __ATOMIC_RELAXED))
+		return;
+	__atomic_fetch_add(&guest_header->left, 1, __ATOMIC_RELAXED);
+	if (!unmap)
+		return;
+	sys3(SYS_munmap, guest_header, guest_layout.size_bytes, 0);
+	sys3(SYS_munmap, l, sizeof(*l), 0);
 }
 
 __attribute__((destructor)) static void finish(void)

@@ -22,15 +22,10 @@ struct iovec {
 	size_t iov_len;
 };
 
-/*
- * Before our constructor, or in a program whose libc
- * lacks it: looked up now, else the bare system call.
- */
+/* NULL in a program whose libc lacks it: the bare system call. */
 static void *real_of(enum libc_hook hook)
 {
-	void *fn = __atomic_load_n(&libc_real[hook], __ATOMIC_ACQUIRE);
-
-	return __builtin_expect(fn != NULL, 1) ? fn : resolve_libc_one(hook);
+	return resolve_libc_get(hook);
 }
 
 static long failed(long ret)

@@ -60,8 +60,8 @@ struct local {
 enum local_state { LOCAL_NEW, LOCAL_CLAIMING, LOCAL_READY, LOCAL_REFUSED };
 
 /*
- * NULL in a process that no session reached: every hook
- * is a pass-through. Set once, by the constructor.
+ * NULL in a process that no session reached, or that has left it: every hook
+ * is a pass-through. Set by the constructor.
  */
 extern struct local *guest_local;
 extern struct wire_header *guest_header;
@@ -73,6 +73,17 @@ static inline bool text_same(const char *a, const char *b)
 		a++, b++;
 	return *a == *b;
 }
+
+/*
+ * The header's layout as it was when it was checked:
+ * what lies in the memory may be scribbled over by any guest.
+ */
+struct layout {
+	uint32_t process_offset, process_max;
+	uint32_t chunk_offset, chunk_max, chunk_reserve;
+	size_t size_bytes;
+};
+extern struct layout guest_layout;
 
 /* The two clauses that every hook asks. */
 static inline bool guest_live(void)
@@ -99,6 +110,11 @@ struct thread_state *guest_thread(struct local *l);
  * `n` free slots in a row; NULL when there are none (counted). Bulk leaves the reserve to the rest.
  */
 void *guest_slots(struct local *l, unsigned n, bool bulk);
+/*
+ * From now on, and in its fork children, this process is as if no session had reached it (counted).
+ * `unmap`: the memory goes too; nothing is done where another thread may be at work in it.
+ */
+void guest_leave(bool unmap);
 /* The process is about to exit by itself. */
 void guest_end(void);
 /* The last store of a record. */
@@ -107,7 +123,8 @@ static inline void guest_commit(struct wire_head *head, uint32_t tag)
 	__atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
 }
 /* Take session memory at `text` of COLDPROF_SESSION. Returns: NULL when it cannot be reached. */
-struct wire_header *attach_session(const char *text, bool *ret_by_socket);
+struct wire_header *attach_session(const char *text, struct layout *ret_layout,
+				   bool *ret_by_socket);
 
 /* record.c */
 struct call {
@@ -157,6 +174,16 @@ void *elf_beside(const void *address, const char *name);
 extern void *libc_real[LIBC_COUNT];
 void resolve_libc(void);
 void *resolve_libc_one(enum libc_hook hook);
+/*
+ * The real function of `hook`, looked up now where our
+ * constructor has not run yet; NULL: libc lacks it.
+ */
+static inline void *resolve_libc_get(enum libc_hook hook)
+{
+	void *fn = __atomic_load_n(&libc_real[hook], __ATOMIC_ACQUIRE);
+
+	return __builtin_expect(fn != NULL, 1) ? fn : resolve_libc_one(hook);
+}
 const char *hook_name(unsigned hook);
 uint8_t hook_class(unsigned hook);
 /* What stands behind the wrapper of `hook`; NULL when no object has it. */

@@ -59,6 +59,7 @@ struct wire_header {
 	uint64_t lost_bulk;	  /* of them, bulk that found only the reserve */
 	uint64_t attached_proc;	  /* images that came by /proc/PID/fd */
 	uint64_t attached_socket; /* images that came by the socket */
+	uint64_t left;		  /* images that shut us out, or whose address space is small */
 };
 
 /* wire_process.flags */

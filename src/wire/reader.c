@@ -220,6 +220,7 @@ void ring_loss(const struct ring_reader *r, struct ring_loss *ret)
 		.chunks_max = r->chunk_max,
 		.attached_proc = __atomic_load_n(&h->attached_proc, __ATOMIC_RELAXED),
 		.attached_socket = __atomic_load_n(&h->attached_socket, __ATOMIC_RELAXED),
+		.left = __atomic_load_n(&h->left, __ATOMIC_RELAXED),
 	};
 }
 

@@ -59,6 +59,7 @@ struct ring_loss {
 	uint64_t damaged;   /* slots that made no sense, skipped */
 	uint32_t chunks_used, chunks_max;
 	uint64_t attached_proc, attached_socket;
+	uint64_t left; /* images that were whole until they shut us out */
 };
 
 struct ring_reader {

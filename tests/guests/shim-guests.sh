@@ -63,6 +63,37 @@ like "threads cancelled in read: cleaned up" "$(cat "$tmp/ours")" '^20 cancelled
 same "a handler that jumps out of read" "$stunts" jump 20 "$file"
 is "a handler that jumps out of read: the next read is told" "$(reads)" $size
 
+# Who closes itself in is left alone: no system call of ours, no more of its memory, not the first library.
+same "strict seccomp" "$stunts" strict 1 "$file"
+like "strict seccomp: it is counted" "$(grep '^loss' "$tmp/dump")" ' left=1( |$)'
+like "strict seccomp: it was not ended" "$(cat "$tmp/ours")" '^status 7$'
+same "a seccomp filter by prctl" "$stunts" filter 0 "$file"
+like "a seccomp filter by prctl: it was not ended" "$(cat "$tmp/ours")" '^status 7$'
+same "a seccomp filter by syscall" "$stunts" filter 1 "$file"
+like "a seccomp filter by syscall: it was not ended" "$(cat "$tmp/ours")" '^status 7$'
+same "all memory locked" "$stunts" lock 8 "$file"
+like "all memory locked: it was allowed" "$(cat "$tmp/ours")" '^0$'
+fill() {
+	"$@" sh -c 'ulimit -v 100000; exec "$@"' sh python3 -c 'a = []
+try:
+    while True:
+        a.append(bytearray(1 << 22))
+except MemoryError:
+    n = len(a)
+    del a
+print(n)'
+}
+less=$(($(fill env) - $(fill dump)))
+ok "an address space of 100 MB: as much of it is the guest's as without us (4 MB less: $less)" [ "$less" -le 1 ]
+printf 'int main(void) { return 42; }\n' >"$tmp/c.c"
+for sanitizer in address thread leak undefined; do
+	for cc in gcc clang 'clang -shared-libasan -Wl,-rpath,'"$(clang -print-runtime-dir 2>/dev/null)"; do
+		$cc -fsanitize=$sanitizer -o "$tmp/san" "$tmp/c.c" 2>/dev/null && "$tmp/san" 2>/dev/null
+		[ $? = 42 ] || continue
+		same "a child built by $cc with the $sanitizer sanitizer" sh -c "'$tmp/san' 2>&1"
+	done
+done
+
 # Log lines: split, bounded, and only those that go where the root's output goes.
 "$stunts" lines 7 "$file" >"$tmp/bare"
 dump_options=-l dump "$stunts" lines 7 "$file" >"$tmp/ours"

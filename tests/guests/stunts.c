@@ -16,20 +16,28 @@
  *	closed N FILE	close every descriptor, then write "alive" to FILE
  *	errno N FILE	tell what failing and succeeding calls return and leave in errno
  *	cancel N FILE	cancel N threads that wait in read
+ *	strict N FILE	enter strict seccomp, write, read FILE, exit with 7
+ *	filter N FILE	the same under a filter that kills at any call but read, write and exit; N 1: by syscall(2)
+ *	lock N FILE	lock N MiB of address space at most, all of it
  *	jump N FILE	leave read by a signal handler's longjmp, N times, then read FILE
  *
  * Prints what it did, the same with and without the shim.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -254,6 +262,57 @@ static void cancels(void)
 	printf("%d cancelled, %d cleaned up\n", number, gone);
 }
 
+static void closed_in(int fd)
+{
+	static char buf[PIECE];
+
+	if (write(1, "inside\n", 7) != 7)
+		_exit(1);
+	while (read(fd, buf, sizeof(buf)) > 0)
+		;
+	syscall(SYS_exit, 7);
+}
+
+static void strict(void)
+{
+	int fd = open(path, O_RDONLY);
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0))
+		_exit(1);
+	closed_in(fd);
+}
+
+static void filtered(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+	int fd = open(path, O_RDONLY);
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		_exit(1);
+	if (number ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
+		   : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(1);
+	closed_in(fd);
+}
+
+/* All memory counts against the limit, unless the user may lock what he likes. */
+static void locks(void)
+{
+	struct rlimit most = {(rlim_t)number << 20, (rlim_t)number << 20};
+
+	if (setrlimit(RLIMIT_MEMLOCK, &most) || (geteuid() == 0 && setuid(65534)))
+		_exit(1);
+	printf("%d\n", mlockall(MCL_CURRENT | MCL_FUTURE));
+}
+
 static sigjmp_buf out;
 
 static void jump_out(int signal)
@@ -327,7 +386,8 @@ int main(int argc, char **argv)
 		{"read", reads},    {"endless", endless}, {"lines", lines},
 		{"map", maps},	    {"yield", yields},	  {"vfork", vforks},
 		{"closed", closed}, {"errno", errnos},	  {"cancel", cancels},
-		{"jump", jumps},
+		{"jump", jumps},    {"strict", strict},	  {"filter", filtered},
+		{"lock", locks},
 	};
 
 	if (argc != 4)

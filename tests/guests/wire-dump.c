@@ -208,11 +208,11 @@ static void dump(const char *path, const struct ring *ring)
 	ring_loss(&r, &loss);
 	fprintf(out,
 		"loss processes=%lu records=%lu bulk=%lu damaged=%lu chunks=%u/%u proc=%lu "
-		"socket=%lu\n",
+		"socket=%lu left=%lu\n",
 		(unsigned long)loss.processes, (unsigned long)loss.records,
 		(unsigned long)loss.bulk, (unsigned long)loss.damaged, loss.chunks_used,
 		loss.chunks_max, (unsigned long)loss.attached_proc,
-		(unsigned long)loss.attached_socket);
+		(unsigned long)loss.attached_socket, (unsigned long)loss.left);
 	if (out != stdout)
 		fclose(out);
 }
