@@ -54,21 +54,22 @@ static int open_timer(struct probe *p, struct err *err)
 	return 0;
 }
 
-static int add_root(struct probe *p, struct err *err)
+static void add_root(struct probe *p)
 {
 	char exe[PATH_MAX];
-	struct proc_stat st;
+	struct proc_stat st = {.ppid = getpid(), .comm = "coldprof"};
 	struct proc *root;
 	int rc = procfs_stat(p->opt.root_pid, &st);
 
+	/* Where /proc is not mounted the command runs all the same. */
 	if (rc < 0)
-		return err_sys(err, -rc, "cannot read /proc/%d/stat", p->opt.root_pid);
+		trace_note(p->trace, "proc", "warning", UNKNOWN, "cannot read /proc/%d/stat: %s",
+			   p->opt.root_pid, strerror(-rc));
 	root = tree_fork(p, p->opt.root_pid, st.ppid, p->opened_ns);
 	root->ticks = st.start_ticks;
 	tree_name(p, root, st.comm);
 	if (procfs_exe(root->pid, exe, sizeof(exe)) == 0)
 		p->trace->processes.v[root->index].exe = trace_str(p->trace, exe);
-	return 0;
 }
 
 /* From the best source to the least; what is missing becomes a diagnostic. */
@@ -108,7 +109,7 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 	       struct err *err)
 {
 	struct probe *p = xcalloc(1, sizeof(*p));
-	int rc;
+	int rc = 0;
 
 	p->opt = *opt;
 	p->trace = t;
@@ -119,9 +120,8 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll_fd < 0)
 		rc = err_sys(err, errno, "cannot make an epoll descriptor");
-	else
-		rc = add_root(p, err);
 	if (rc == 0) {
+		add_root(p);
 		choose(p);
 		listen_begin(p);
 		p->period_ns = p->trace->saw & SAW_TIMES ? DRAIN_PERIOD_NS : SAMPLE_PERIOD_NS;

@@ -54,6 +54,12 @@ else
 	skip "coldprof under coldprof preloads once" "no shim is built"
 fi
 
+if unshare -m sh -c 'umount -l /proc' 2>/dev/null; then
+	status "where /proc is not mounted" 5 unshare -m sh -c "umount -l /proc; exec '$coldprof' -q --db '$db' -- sh -c 'exit 5'"
+else
+	skip "where /proc is not mounted" "no right to unmount it"
+fi
+
 # Programs that a preloaded library would break or cannot reach.
 printf 'int main(void) { return 42; }\n' >"$tmp/p.c"
 if ${CC:-cc} -static -o "$tmp/static" "$tmp/p.c" 2>/dev/null; then
