@@ -11,4 +11,4 @@ include tests/real/local.mk
 include tests/vm/local.mk
 include tests/house/local.mk
 
-EXTRA_DIST += %D%/tap.h %D%/tap.sh
+EXTRA_DIST += %D%/README %D%/tap.h %D%/tap.sh
