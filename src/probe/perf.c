@@ -109,7 +109,8 @@ static void attr_sideband(struct perf_event_attr *attr, size_t ring_bytes)
 
 static int ring_open(struct probe *p, struct ring *r, int cpu, size_t bytes)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
+	/* Edge-triggered: from the end of the root on, its rings are hung up for good. */
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
 	struct perf_event_attr attr;
 	void *at;
 
