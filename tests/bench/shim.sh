@@ -29,6 +29,6 @@ sort -k1,2 -k3n "$out/calls" | awk '
 		split("launch dlsym read write", name)
 		for (i = 1; i in name; i++)
 			line("shim_" name[i] "_ns", med("shim " name[i]) - med("bare " name[i]), 10)
-		# Beyond what an empty preloaded library costs; that cost is the dynamic loader's.
+		# Beyond what an empty preloaded library costs; that cost is of the dynamic loader.
 		line("shim_constructor_us", (med("shim spawn") - med("empty spawn")) / 1000, 100)
 	}'

@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What recording a start costs, paired: bare and at each tier by turns, medians. One line a figure:
+#	name ours reference ratio goal ok|SHORT
+# The start is the truth engine's, with real compilers. BENCH_ROUNDS: turns (default 5); BENCH_DIR: where its model is
+# made (default /var/tmp); BENCH_MODEL: its bytes.
+rounds=${BENCH_ROUNDS:-5}
+coldprof=$top_builddir/coldprof
+bench=$top_builddir/tests/bench
+engine=$top_builddir/tests/engine/truth-engine
+dir=$(mktemp -d "${BENCH_DIR:-/var/tmp}/coldprof-bench.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+FAKECUDA=cuInit=60ms,ctx=120ms,module=10ms
+export FAKECUDA
+"$engine" --make-model "${BENCH_MODEL:-268435456}" "$dir/model" || exit 1
+
+# usage: figure NAME OURS REFERENCE RATIO GOAL: ok when the ratio is at most the goal
+figure()
+{
+	awk -v name="$1" -v ours="$2" -v ref="$3" -v ratio="$4" -v goal="$5" 'BEGIN {
+		printf "%s %s %s %.4f %s %s\n", name, ours, ref, ratio, goal, ratio <= goal ? "ok" : "SHORT" }'
+}
+# usage: quotient A B
+quotient()
+{
+	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.6f", b ? a / b : 0 }'
+}
+# usage: noted DB TEXT: the count of a diagnostic of the last run
+noted()
+{
+	"$coldprof" report diagnostics --db "$1" --format csv | tr -d '"' |
+		sed -n "s/^[a-z]*,[a-z]*,\([0-9]*\),$2.*/\1/p"
+}
+tiers=0
+"$coldprof" -q --tier 1 --db "$dir/try" --until exit -- true 2>/dev/null
+[ -z "$(noted "$dir/try" 'records from the kernel')" ] || tiers="0 1"
+[ "$tiers" != 0 ] || echo "# no rights for the kernel probes: tier 0 alone"
+
+# What the probes add to each thing that the kernel does.
+dd if=/dev/zero of="$dir/file" bs=1M count=16 2>/dev/null
+for i in $(seq "$rounds"); do
+	"$bench/ops" "$dir/file" | sed 's/^/bare /'
+	for tier in $tiers; do
+		rm -f "$dir/db"
+		"$coldprof" -q --tier "$tier" --db "$dir/db" --until exit -- "$bench/ops" "$dir/file" |
+			sed "s/^/tier$tier /"
+	done
+done | sort -k1,2 -k3n | awk '{ k = $1 " " $2; v[k, ++n[k]] = $3 }
+	END { for (k in n) print k, v[k, int((n[k] + 1) / 2)] }' >"$dir/units"
+unit()
+{
+	awk -v tier="tier$1" -v op="$2" '$2 == op { ns[$1] = $3 }
+		END { d = ns[tier] - ns["bare"]; printf "%.1f", (d > 0 ? d : 0) }' "$dir/units"
+}
+bare_unit()
+{
+	awk -v op="$1" '$1 == "bare" && $2 == op { print $3 }' "$dir/units"
+}
+for tier in $tiers; do
+	# A fault in a mapping of a start takes 250 ns bare and more; a read its 200.
+	for op in file_fault memory_fault read other_call switch; do
+		echo "# tier$tier adds $(unit "$tier" $op) ns to a $op of $(bare_unit $op) ns"
+	done
+done
+
+start="$engine --model $dir/model --driver fake --loader mmap --jit cc --kernels 3 --graphs 4 --init 1000"
+set -- "$start"
+for tier in $tiers; do
+	set -- "$@" "rm -f $dir/db$tier; exec $coldprof -q --tier $tier --db $dir/db$tier --until exit -- $start"
+done
+"$bench/pair" "$rounds" "$@" >"$dir/starts" || exit 1
+read -r bare_wall bare_cpu faults switches calls <"$dir/starts"
+echo "# the start: $((bare_cpu / 1000000)) ms of CPU, $faults faults, $switches switches, $calls reads and writes"
+line=1
+for tier in $tiers; do
+	line=$((line + 1))
+	read -r wall cpu rest <<-END
+	$(sed -n "${line}p" "$dir/starts")
+	END
+	setup=$(noted "$dir/db$tier" 'CPU microseconds to set')
+	own=$(noted "$dir/db$tier" 'CPU microseconds that coldprof')
+	goal=0.01
+	[ "$tier" = 1 ] || goal=0.005
+	added=$(awk -v own="$own" -v f="$faults" -v fu="$(unit "$tier" memory_fault)" -v s="$switches" \
+		-v su="$(unit "$tier" switch)" -v c="$calls" -v cu="$(unit "$tier" read)" \
+		'BEGIN { printf "%.0f", own * 1000 + f * fu + s * su + c * cu }')
+	figure "start_tier${tier}_cpu_added_ms" "$((added / 1000000))" "$((bare_cpu / 1000000))" \
+		"$(quotient "$added" "$bare_cpu")" "$goal"
+	echo "# of it coldprof itself: $((own / 1000)) ms; before the start, to set up: $((setup / 1000)) ms"
+	# The whole command, with setting up, storing and showing: what a wait for it costs.
+	figure "start_tier${tier}_cpu_ms" "$((cpu / 1000000))" "$((bare_cpu / 1000000))" \
+		"$(quotient "$cpu" "$bare_cpu")" 1.25
+	figure "start_tier${tier}_wall_ms" "$((wall / 1000000))" "$((bare_wall / 1000000))" \
+		"$(quotient "$wall" "$bare_wall")" 1.25
+done
+
+# Memory where faults are many and in no order, and what the trace of that start takes.
+for tier in $tiers; do
+	rm -f "$dir/db"
+	"$coldprof" -q --tier "$tier" --cold -n 1 --db "$dir/db" --until exit -- \
+		"$engine" --model "$dir/model" --driver fake --loader mmap-random >/dev/null 2>&1
+	memory=$(noted "$dir/db" 'bytes of memory')
+	size=$(wc -c <"$dir/db")
+	figure "memory_tier${tier}_bytes" "$memory" 67108864 "$(quotient "$memory" 67108864)" 1
+	figure "trace_tier${tier}_bytes" "$size" 20000000 "$(quotient "$size" 20000000)" 1
+done
