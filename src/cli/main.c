@@ -28,9 +28,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		printf("coldprof %s\n", PACKAGE_VERSION);
-		return 0;
-	}
-	if (v)
+		status = 0;
+	} else if (v)
 		status = v->run(argc - 1, argv + 1, &err);
 	else
 		status = verb_record.run(argc, argv, &err);

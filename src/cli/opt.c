@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "cli/report.h"
 
 static const struct opt *find_long(const struct opt *table, const char *name, size_t n)
 {
@@ -179,6 +181,8 @@ int opt_parse(const struct verb *v, int argc, char **argv, void *ret, struct err
 		}
 		if (!strcmp(arg, "--help") || !strcmp(arg, "-h")) {
 			help_print(v->name ? v : NULL);
+			if (fflush(stdout) && errno != EPIPE)
+				return report_stream_error(err);
 			exit(0);
 		}
 		if (arg[0] != '-' || !arg[1]) {

@@ -131,6 +131,11 @@ static int check_path(const char *path, enum store_mode mode, struct err *err)
 	struct stat st;
 	int fd;
 
+	if (!*path || !strcmp(path, ":memory:")) { /* to SQLite: a file that nobody finds again */
+		err_set(err, EINVAL, "'%s' is not the name of a database", path);
+		err_hint(err, "--db FILE or COLDPROF_DB names one");
+		return -EINVAL;
+	}
 	if (stat(path, &st) < 0) {
 		if (errno != ENOENT || mode == STORE_READ) {
 			int errnum = errno;

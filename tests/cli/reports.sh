@@ -169,7 +169,7 @@ status "export to what" 125 "$coldprof" export
 status "export of one and all" 125 "$coldprof" export csv --run 1 --all
 status "export to a file that cannot be made" 125 "$coldprof" export csv --run 1 -o "$tmp/no/such/file"
 if [ -w /dev/full ]; then
-	for v in "list" "report --run 1" "report files --run 1" "export csv --all" "diff 1 2"; do
+	for v in "list" "report --run 1" "report files --run 1" "export csv --all" "diff 1 2" --help "list --help" --version; do
 		"$coldprof" $v >/dev/full 2>"$tmp/err" && echo "$v succeeded"
 		grep -q "No space left" "$tmp/err" || echo "$v: $(cat "$tmp/err")"
 	done >"$tmp/bad"

@@ -52,6 +52,8 @@ run -q -- true
 cp "$db" "$tmp/newer.db"
 sqlite3 "$tmp/newer.db" 'pragma user_version = 9999'
 refused "a newer schema" "newer" --db "$tmp/newer.db"
+refused "a database without a name" "not the name" --db ''
+refused "a database that nobody finds again" "not the name" --db :memory:
 refused "a folder that is not there" "no-such-folder" --db "$tmp/no-such-folder/x.db"
 refused "no such user" "no user" --user no-such-user-at-all --db "$db"
 if [ "$(id -u)" = 0 ]; then
