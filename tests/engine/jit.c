@@ -71,21 +71,22 @@ static void write_cached(const char *path, const char *data, size_t n)
 	truth_work("graphs_jit", "cache_io", start, now_ns(), n);
 }
 
-/* Enough C for a compiler to chew on. */
+/* Enough C for a compiler to chew on, and little enough for three at once on two CPUs. */
+#define FUNCTIONS 8
 static void write_source(const char *path, int k)
 {
 	FILE *f = fopen(path, "we");
 
 	if (!f)
 		die("cannot write %s: %s", path, strerror(errno));
-	for (int i = 0; i < 40; i++)
+	for (int i = 0; i < FUNCTIONS; i++)
 		fprintf(f,
 			"static double f%d(double *a, int n)\n{\n\tdouble s = %d;\n"
 			"\tfor (int i = 0; i < n; i++)\n\t\tfor (int j = i; j < n; j += %d)\n"
 			"\t\t\ts += a[i] * a[j] - s / (a[j] + %d);\n\treturn s;\n}\n",
 			i, k + i, i % 7 + 1, i + 2);
 	fputs("double kernel(double *a, int n)\n{\n\tdouble s = 0;\n", f);
-	for (int i = 0; i < 40; i++)
+	for (int i = 0; i < FUNCTIONS; i++)
 		fprintf(f, "\ts += f%d(a, n);\n", i);
 	fputs("\treturn s;\n}\n", f);
 	if (fclose(f))

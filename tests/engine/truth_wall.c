@@ -27,36 +27,52 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int by_end(const void *a, const void *b)
+static bool of_weights(const struct line *l, int pid)
 {
-	const struct line *x = a, *y = b;
-
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+	return !strcmp(l->view, "work") && l->item == ITEM_WEIGHTS && l->pid == pid && l->bytes;
 }
 
-/*
- * When 95 % of this process's bytes were on the device:
- * from then on it is no more in the stage of weights.
- */
+/* Bytes of weights, read and copied, that were in by then, each piece filling evenly. */
+static double bytes_at(const struct judge *j, int pid, uint64_t at_ns)
+{
+	double sum = 0;
+
+	vec_for_each (l, &j->lines) {
+		if (!of_weights(l, pid) || l->start_ns >= at_ns)
+			continue;
+		if (l->end_ns <= at_ns)
+			sum += (double)l->bytes;
+		else
+			sum += (double)l->bytes * (double)(at_ns - l->start_ns) /
+			       (double)(l->end_ns - l->start_ns);
+	}
+	return sum;
+}
+
+/* When 95 % of this process's bytes were in: from then on it is no more in the stage of weights. */
 static uint64_t weights_in_ns(const struct judge *j, int pid)
 {
-	VEC(struct line) copies = {0};
-	uint64_t total = 0, sum = 0, at = UINT64_MAX;
+	uint64_t from = UINT64_MAX, to = 0;
+	double want;
 
-	vec_for_each (l, &j->lines)
-		if (!strcmp(l->view, "work") && !strcmp(l->sub, "h2d") && l->pid == pid) {
-			vec_push(&copies, *l);
-			total += l->bytes;
-		}
-	if (copies.n)
-		qsort(copies.v, copies.n, sizeof(*copies.v), by_end);
-	for (size_t i = 0; i < copies.n && at == UINT64_MAX; i++) {
-		sum += copies.v[i].bytes;
-		if (sum * 100 >= total * 95)
-			at = copies.v[i].end_ns;
+	vec_for_each (l, &j->lines) {
+		if (!of_weights(l, pid))
+			continue;
+		from = l->start_ns < from ? l->start_ns : from;
+		to = l->end_ns > to ? l->end_ns : to;
 	}
-	vec_free(&copies);
-	return at;
+	want = bytes_at(j, pid, to) * 0.95;
+	if (from > to)
+		return UINT64_MAX;
+	while (from < to) {
+		uint64_t at = from + (to - from) / 2;
+
+		if (bytes_at(j, pid, at) < want)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return from;
 }
 
 /* A process that works is one with a step of the context. */
@@ -179,6 +195,26 @@ static uint64_t delay_about(const struct judge *j, int pid, uint64_t at_ns)
 	return sum;
 }
 
+/* The same about the moment at which 95 % were in: of each thread, the pieces on either side of it. */
+static uint64_t delay_about_bytes(const struct judge *j, int pid, uint64_t at_ns)
+{
+	uint64_t sum = 0;
+
+	vec_for_each (l, &j->lines)
+		if (of_weights(l, pid) &&
+		    (l->start_ns <= at_ns ? nearest(j, l, 0, at_ns, true) || l->end_ns > at_ns
+					  : nearest(j, l, at_ns, UINT64_MAX, false)))
+			sum += l->delay_ns;
+	return sum;
+}
+
+static uint64_t delay_of(const struct judge *j, const struct worker *w, uint64_t at_ns)
+{
+	if (w->leaves_ns[STAGE_WEIGHTS] == at_ns)
+		return delay_about_bytes(j, w->pid, at_ns);
+	return delay_about(j, w->pid, at_ns);
+}
+
 /* Between two allocations lies nothing of coldprof's: a wait there is no part of either. */
 static uint64_t delay_inside(const struct judge *j, int pid, uint64_t from_ns, uint64_t to_ns)
 {
@@ -212,9 +248,9 @@ static void widen_both(const struct judge *j, struct wall *w, const struct drive
 	if (before->item == now->item)
 		return;
 	if (before->by)
-		delay_ns += delay_about(j, before->by->pid, at_ns);
+		delay_ns += delay_of(j, before->by, at_ns);
 	if (now->by && now->by != before->by)
-		delay_ns += delay_about(j, now->by->pid, at_ns);
+		delay_ns += delay_of(j, now->by, at_ns);
 	widen(w, before->item, delay_ns);
 	widen(w, now->item, delay_ns);
 }
