@@ -9,6 +9,7 @@ include tests/fuzz/local.mk
 include tests/bench/local.mk
 include tests/real/local.mk
 include tests/vm/local.mk
+include tests/field/local.mk
 include tests/house/local.mk
 
 EXTRA_DIST += %D%/README %D%/tap.h %D%/tap.sh

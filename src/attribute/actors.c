@@ -159,11 +159,13 @@ static int32_t compiler_owner(const struct world *w, const struct cast *c, int32
 	return o;
 }
 
-static void give_compiler(struct world *w, struct cast *c, int32_t owner, uint64_t a, uint64_t b)
+static void give_compiler(struct world *w, struct cast *c, int32_t owner, int32_t process,
+			  uint64_t a, uint64_t b)
 {
 	struct piece x = {.a = a,
 			  .b = b,
 			  .thread = NO_THREAD,
+			  .process = process,
 			  .kind = KIND_COMPILER,
 			  .item = ITEM_GRAPHS_JIT};
 
@@ -185,7 +187,7 @@ static void take_compilers(struct world *w, struct cast *c)
 		told[e->process] = true;
 		owner = compiler_owner(w, c, e->process);
 		if (owner != NO_INDEX)
-			give_compiler(w, c, owner, e->start_ns, e->end_ns);
+			give_compiler(w, c, owner, e->process, e->start_ns, e->end_ns);
 	}
 	for (size_t p = 0; p < w->t->processes.n; p++) {
 		const struct process *x = &w->t->processes.v[p];
@@ -195,7 +197,7 @@ static void take_compilers(struct world *w, struct cast *c)
 			continue;
 		owner = compiler_owner(w, c, (int32_t)p);
 		if (owner != NO_INDEX)
-			give_compiler(w, c, owner, x->start_ns, x->end_ns);
+			give_compiler(w, c, owner, (int32_t)p, x->start_ns, x->end_ns);
 	}
 	free(told);
 }

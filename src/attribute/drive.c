@@ -154,7 +154,10 @@ static void add_driver(struct driving *d, const struct state *x, size_t actor, u
 			    .sub = x->sub,
 			    .rule = x->rule};
 
-	if (x->waiting && (x->item == ITEM_OTHER || strcmp(x->rule, "2.3") == 0))
+	if (x->sub == kind_sub(KIND_COMPILER) && a < b) {
+		world_compiler_causes(d->w, &d->w->actors.v[actor], &s);
+		rows_add_segment(d->l, &s);
+	} else if (x->waiting && (x->item == ITEM_OTHER || strcmp(x->rule, "2.3") == 0))
 		add_waiting(d, s, x->thread);
 	else
 		add(d, s, x->thread);

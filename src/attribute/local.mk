@@ -4,7 +4,7 @@ libcoldprof_a_SOURCES += \
 	%D%/attribute.c %D%/attribute.h \
 	%D%/delta.c %D%/delta.h \
 	%D%/drive.c \
-	%D%/notes.c \
+	%D%/compilers.c %D%/notes.c %D%/notes_tree.c %D%/notes.h \
 	%D%/rows.c %D%/rows.h \
 	%D%/states.c \
 	%D%/sweep.c %D%/sweep.h \

@@ -6,10 +6,9 @@
 #include <sys/wait.h>
 
 #include "attribute/rows.h"
-#include "attribute/world.h"
-#include "base/str.h"
+#include "attribute/notes.h"
 
-static void say(struct world *w, struct ledger *l, struct str *s)
+void note_say(struct world *w, struct ledger *l, struct str *s)
 {
 	vec_push(&l->notes, trace_str(w->t, str_get(s)));
 	str_clear(s);
@@ -20,7 +19,7 @@ static void note_no_gpu(struct world *w, struct ledger *l, struct str *s)
 	if (w->actors.n)
 		return;
 	str_add(s, "no GPU or weight use was seen in the observed tree");
-	say(w, l, s);
+	note_say(w, l, s);
 }
 
 /* A process that asked the driver and used nothing has no part in the wall. */
@@ -33,7 +32,7 @@ static void note_only_asked(struct world *w, struct ledger *l, struct str *s)
 			 "%s (pid %d) called cuInit for %.3f s and used no device: work, not wall",
 			 world_name(w, x->process), w->t->processes.v[x->process].pid,
 			 (double)x->sum_ns / 1e9);
-		say(w, l, s);
+		note_say(w, l, s);
 	}
 }
 
@@ -68,6 +67,29 @@ static void add_shard(const struct world *w, const struct segment *last, struct 
 	vec_free(&shards);
 }
 
+/* "; 44.7 of 67.1 MB of weights were touched": how far the load had come. */
+static void add_progress(const struct world *w, struct str *s)
+{
+	uint64_t size = 0, in = 0, *of = xcalloc(w->t->files.n + 1, sizeof(*of));
+
+	vec_for_each (io, &w->t->io)
+		if (io->file >= 0 && (size_t)io->file < w->t->files.n && io->mode != IO_WRITE)
+			of[io->file] += (io->asked_bytes == UNKNOWN ? 0 : io->asked_bytes) +
+					(io->mapped_bytes == UNKNOWN ? 0 : io->mapped_bytes);
+	for (size_t i = 0; i < w->t->files.n; i++) {
+		const struct file *f = &w->t->files.v[i];
+
+		if (f->cls != FILE_WEIGHTS)
+			continue;
+		size += f->size_bytes;
+		in += of[i] < f->size_bytes ? of[i] : f->size_bytes;
+	}
+	if (size)
+		str_addf(s, "; %.0f%% of the weights' %.1f MB had been read",
+			 100 * (double)in / (double)size, (double)size / 1e6);
+	free(of);
+}
+
 static void note_not_ready(struct world *w, struct ledger *l, struct str *s)
 {
 	const struct run *r = &w->t->run;
@@ -86,7 +108,8 @@ static void note_not_ready(struct world *w, struct ledger *l, struct str *s)
 		str_add(s, r->ending ? r->ending : "the end of the record");
 	str_addf(s, " in %s", last->item == ITEM_OTHER ? last->sub : item_title(last->item));
 	add_shard(w, last, s);
-	say(w, l, s);
+	add_progress(w, s);
+	note_say(w, l, s);
 }
 
 /* The longest wait of a driver on one child. */
@@ -101,7 +124,7 @@ static void note_waits(struct world *w, struct ledger *l, struct str *s)
 			continue;
 		str_addf(s, "%.*s waited %.3f s on %s", (int)(at - r->sub), r->sub,
 			 (double)r->wall_ns / 1e9, at + strlen(by));
-		say(w, l, s);
+		note_say(w, l, s);
 	}
 }
 
@@ -109,9 +132,13 @@ void notes_write(struct world *w, struct ledger *l)
 {
 	struct str s = {0};
 
+	note_first_death(w, l, &s);
 	note_no_gpu(w, l, &s);
 	note_only_asked(w, l, &s);
 	note_not_ready(w, l, &s);
 	note_waits(w, l, &s);
+	note_compilers(w, l, &s);
+	note_read_again(w, l, &s);
+	note_who_worked(w, l, &s);
 	str_free(&s);
 }

@@ -326,12 +326,15 @@ void world_open(struct world *w, struct trace *t, uint64_t end_ns)
 	world_take_times(w);
 	world_take_actors(w);
 	take_children(w);
+	world_take_compilers(w);
 }
 
 void world_close(struct world *w)
 {
-	vec_for_each (a, &w->actors)
+	vec_for_each (a, &w->actors) {
 		vec_free(&a->extra);
+		vec_free(&a->compilers);
+	}
 	free(w->parent);
 	free(w->helper);
 	free(w->actor);

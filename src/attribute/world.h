@@ -19,6 +19,7 @@ enum stage { STAGE_INIT, STAGE_CONTEXT, STAGE_WEIGHTS, STAGE_JIT, STAGE_DONE };
 struct piece {
 	uint64_t a, b;
 	uint32_t thread; /* index in threads; NO_THREAD */
+	int32_t process; /* of a compiler */
 	int16_t kind;	 /* enum kind; -1 declared */
 	uint16_t item;
 	bool container;
@@ -59,8 +60,9 @@ struct actor {
 	int32_t process;
 	uint64_t start, first, ctx_start, ctx_leave, in, done;
 	bool ctx;
-	piece_list extra; /* compilers and declared spans */
-	const char *init; /* its sub-line while it starts */
+	piece_list extra;  /* compilers and declared spans */
+	iv_list compilers; /* the youngest living one over time; ref is the process */
+	const char *init;  /* its sub-line while it starts */
 };
 
 struct world {
@@ -95,12 +97,16 @@ bool item_counts(enum item item);
 /* The parts of world_open, in order. */
 void world_take_times(struct world *w);
 void world_take_actors(struct world *w);
+void world_take_compilers(struct world *w);
 
 /* Until when a thread is known to work without a wait, from `from` on. */
 uint64_t world_works_until(struct world *w, uint32_t thread, uint64_t from);
 /* What the thread did in [a, b), as far as it is known; UNKNOWN each. */
 void world_causes(const struct world *w, uint32_t thread, uint64_t a, uint64_t b,
 		  struct segment *ret_segment);
+
+/* The same of the youngest compiler that runs for `actor`, and there of the pass that it runs. */
+void world_compiler_causes(struct world *w, const struct actor *actor, struct segment *s);
 
 /* What a process is in over [a, b). */
 struct state {

@@ -38,6 +38,16 @@ static void setting_file(struct trace *t, const char *name, const char *path)
 	setting(t, name, text);
 }
 
+/* A control group's limit, left out where there is none: "max", or v1's largest page count in bytes. */
+static void setting_limit(struct trace *t, const char *name, const char *path)
+{
+	char text[64];
+
+	if (io_read_small(path, text, sizeof(text)) > 0 && strncmp(text, "max", 3) != 0 &&
+	    strtoull(text, NULL, 10) < INT64_MAX - (UINT64_C(1) << 20))
+		setting_file(t, name, path);
+}
+
 static void environment(struct start *s)
 {
 	for (char **e = s->env; *e; e++) {
@@ -75,9 +85,9 @@ static void host(struct trace *t)
 		setting_u64(t, "host.memory_bytes",
 			    (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE));
 	setting_file(t, "host.gpu_driver", "/proc/driver/nvidia/version");
-	setting_file(t, "cgroup.memory_max", "/sys/fs/cgroup/memory.max");
-	setting_file(t, "cgroup.cpu_max", "/sys/fs/cgroup/cpu.max");
-	setting_file(t, "cgroup.memory_max", "/sys/fs/cgroup/memory/memory.limit_in_bytes");
+	setting_limit(t, "cgroup.memory_max", "/sys/fs/cgroup/memory.max");
+	setting_limit(t, "cgroup.cpu_max", "/sys/fs/cgroup/cpu.max");
+	setting_limit(t, "cgroup.memory_max", "/sys/fs/cgroup/memory/memory.limit_in_bytes");
 }
 
 void facts_of_run(struct start *s)

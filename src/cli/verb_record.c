@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -94,6 +95,26 @@ static void choose_shim(struct record *rec)
 		cli_say("%s", s.s);
 }
 
+/* The folder resolved, the file's own name kept: a hub's link has the name, its target only a hash. Takes `path`. */
+static char *full_name(char *path)
+{
+	char *slash = strrchr(path, '/'), *folder, *full;
+
+	if (slash)
+		*slash = '\0';
+	folder = realpath(!slash ? "." : slash == path ? "/" : path, NULL);
+	if (slash)
+		*slash = '/';
+	if (!folder || asprintf(&full, "%s/%s", strcmp(folder, "/") ? folder : "",
+				slash ? slash + 1 : path) < 0) {
+		free(folder);
+		return path;
+	}
+	free(folder);
+	free(path);
+	return full;
+}
+
 static int prepare(const struct args *a, char **argv, struct record *rec, struct err *err)
 {
 	int rc;
@@ -120,6 +141,8 @@ static int prepare(const struct args *a, char **argv, struct record *rec, struct
 		return rc;
 	rec->engine = engine_of_command(argv);
 	engine_weight_files(rec->engine, argv, lookup, environ, &rec->weights);
+	vec_for_each (p, &rec->weights)
+		*p = full_name(*p);
 	engine_cache_folders(rec->engine, lookup, environ, &rec->caches);
 	vec_push(&rec->weights, NULL);
 	vec_push(&rec->caches, NULL);

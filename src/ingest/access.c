@@ -28,6 +28,8 @@
  * this long lie in one large folio or readahead window.
  */
 #define WALK_GAP_BYTES (UINT64_C(4) << 20)
+/* Fewer faults do not tell how a mapping is walked. */
+#define RANDOM_FAULTS 64
 /* Readahead fills pages before the read that asks for them. */
 #define FILL_WINDOW_NS UINT64_C(30000000)
 /*
@@ -429,7 +431,33 @@ static void add_cache(const struct use *u, const struct access *a)
 			 is_fault(a) ? 0 : known(a->bytes), UNKNOWN);
 }
 
-static void put_io(struct ingest *in, const struct access *a, uint64_t mapped,
+/* Inside reads and faults; a source that cannot time them leaves the bin's sum unknown. */
+static uint64_t add_wait(const struct trace *t, uint64_t sum, const struct access *a)
+{
+	if (sum == UNKNOWN || a->busy_ns == UNKNOWN || (is_fault(a) && !(t->saw & SAW_WAITS)))
+		return UNKNOWN;
+	return sum + a->busy_ns;
+}
+
+/*
+ * A cold mapping without read-ahead brings in hardly more than the page that was touched, each time:
+ * a mapping advised random, or one that is touched so. A warm one cannot be told apart.
+ */
+static bool faults_page_by_page(const struct use *u)
+{
+	uint64_t faults = 0, fills = 0;
+
+	for (size_t i = 0; i < u->n; i++) {
+		if (!is_fault(u->v[i]) || u->v[i]->storage_bytes == UNKNOWN)
+			continue;
+		faults += u->v[i]->ops;
+		fills += u->v[i]->storage_bytes;
+	}
+	return faults >= RANDOM_FAULTS && fills >= faults * PAGE_BYTES / 2 &&
+	       fills <= faults * PAGE_BYTES * 2;
+}
+
+static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint64_t mapped,
 		   struct file_io **last)
 {
 	struct trace *t = in->t;
@@ -443,10 +471,9 @@ static void put_io(struct ingest *in, const struct access *a, uint64_t mapped,
 		io->file = a->file;
 		io->bin_ns = bin;
 		io->storage_bytes = t->saw & SAW_FILLS || a->mode & IO_DIRECT ? 0 : UNKNOWN;
-		io->wait_ns = t->saw & SAW_WAITS ? 0 : UNKNOWN;
 		*last = io;
 	}
-	io->mode |= a->mode;
+	io->mode |= mode;
 	if (reads || a->mode & (IO_WRITE | IO_POPULATE))
 		io->asked_bytes += known(a->bytes);
 	if (io->storage_bytes != UNKNOWN)
@@ -458,8 +485,8 @@ static void put_io(struct ingest *in, const struct access *a, uint64_t mapped,
 		io->reads += a->ops;
 		io->mapped_bytes += a->mode & IO_POPULATE ? known(a->bytes) : 0;
 	}
-	if (io->wait_ns != UNKNOWN && is_fault(a))
-		io->wait_ns += known(a->busy_ns);
+	if (a->mode != IO_WRITE && a->ops)
+		io->wait_ns = add_wait(t, io->wait_ns, a);
 }
 
 static void derive_use(struct use *u)
@@ -467,6 +494,7 @@ static void derive_use(struct use *u)
 	const struct file *f = &u->in->t->files.v[u->v[0]->file];
 	uint64_t *mapped = xcalloc(u->n, sizeof(*mapped));
 	struct file_io *last = NULL;
+	bool random = faults_page_by_page(u);
 
 	for (size_t i = 0; i < u->n; i++) {
 		if (u->v[i]->mode & IO_READ && u->v[i]->ops)
@@ -476,7 +504,9 @@ static void derive_use(struct use *u)
 	map_bytes(u, mapped);
 	u->header_only = f->cls == FILE_WEIGHTS && only_header(u);
 	for (size_t i = 0; i < u->n; i++) {
-		put_io(u->in, u->v[i], mapped[i], &last);
+		put_io(u->in, u->v[i],
+		       random && is_fault(u->v[i]) ? IO_MAPPED_RANDOM : u->v[i]->mode, mapped[i],
+		       &last);
 		if (f->cls == FILE_WEIGHTS)
 			add_weights(u, i, mapped[i]);
 		else if (f->cls == FILE_COMPILE_CACHE)

@@ -304,8 +304,12 @@ static void name_blob(struct trace *t, struct file *f)
 static void mark_named(struct ingest *in)
 {
 	struct trace *t = in->t;
+	char *const *first = in->opt->weight_files, *const *w = first;
 
-	for (char *const *w = in->opt->weight_files; w && *w; w++) {
+	while (w && *w)
+		w++;
+	/* From the last on: of several names of one file the first stays. */
+	while (w-- > first) {
 		char absolute[PATH_MAX];
 		struct stat st;
 		int32_t index;
@@ -341,7 +345,7 @@ void files_classify(struct ingest *in)
 	mark_named(in);
 	for (size_t i = 0; i < in->t->files.n; i++) {
 		classify(in, resolved.v, i);
-		if (in->t->files.v[i].cls == FILE_WEIGHTS && !in->t->files.v[i].target)
+		if (in->t->files.v[i].cls == FILE_WEIGHTS)
 			name_blob(in->t, &in->t->files.v[i]);
 	}
 	for (size_t i = 0; i < resolved.n; i++)

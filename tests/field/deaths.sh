@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Who died first, and of what: a rank of a bus error (O-07), a compiler that is killed (O-20); what compilers did.
+. "$top_srcdir/tests/tap.sh"
+. "$top_srcdir/tests/field/field.sh"
+
+one=$model/model-00001-of-00003.safetensors
+record --until port:1 -- "$python" "$tmp/guest.py" bus_error "$one"
+is "O-07 status of the launcher" "$end" 1
+like "O-07 the rank's death, its last item and file" "$(note 'first to die')" \
+	'SIGBUS [0-9.]+ s after the start, last seen in weights \(.*\.cut\.safetensors\)'
+ok "O-07 it stands before the launcher's own end" test "$(grep -n 'first to die' "$tmp/err" | cut -d: -f1)" -lt \
+	"$(grep -n 'not ready; exit' "$tmp/err" | cut -d: -f1)"
+
+mkdir "$tmp/bin"
+cat >"$tmp/c.c" <<'C'
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+int main(int argc, char **argv)
+{
+	struct timespec t;
+
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	while (t.tv_sec == 0 && t.tv_nsec < 100000000);
+	return argc > 1 && !strcmp(argv[1], "die") ? raise(SIGKILL) : 0;
+}
+C
+${CC:-cc} -o "$tmp/bin/cc1plus" "$tmp/c.c" || bail "no compiler"
+record --until port:1 -- "$python" "$tmp/guest.py" compilers "$one" "$tmp/bin"
+is "O-20 status" "$end" 1
+like "O-20 which compiler died" "$(note 'first to die')" 'cc1plus \(pid [0-9]+\), of SIGKILL'
+if tier1; then
+	like "O-20 how many, how many at once, their CPU" "$(note '6 compilers')" \
+		'^6 compilers ran, up to [2-6] at once, 0\.[67][0-9]+ s of CPU$'
+	is "O-20 a compile is not asleep" "$(cells "select count(*) from r where json_extract(j, '$.sub') = 'compiler'
+		and json_extract(j, '$.cause.sleep_ns') * 2 > json_extract(j, '$.wall_ns')" ledger)" 0
+else
+	skip "O-20 compilers' CPU" "needs the kernel side"
+fi
+done_testing

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+# Small guests that do what a reported start did: guest.py WHAT FILE...
+import mmap
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+
+
+def read(path):
+    with open(path, "rb", buffering=0) as f:
+        while f.read(1 << 20):
+            pass
+
+
+def touch(path, advice=None):
+    with open(path, "rb") as f:
+        m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    if advice is not None:
+        m.madvise(advice)
+    return sum(m[i] for i in range(0, len(m), 4096))
+
+
+def ranks(paths):
+    pids = []
+    for rank in range(4):
+        pid = os.fork()
+        if not pid:
+            for _ in range(2 if rank == 2 else 1):
+                for path in paths:
+                    read(path)
+            os._exit(0)
+        pids.append(pid)
+    for pid in pids:
+        os.waitpid(pid, 0)
+
+
+def bus_error(path):
+    cut = path + ".cut.safetensors"
+    shutil.copy(path, cut)
+    done, tell = os.pipe()
+    pid = os.fork()
+    if not pid:
+        with open(cut, "rb") as f:
+            m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+        half = sum(m[i] for i in range(0, len(m) // 2, 4096))
+        os.write(tell, b"%d" % (half % 10))
+        while os.path.getsize(cut):
+            pass
+        sum(m[i] for i in range(0, len(m), 4096))
+        os._exit(0)
+    os.read(done, 1)
+    os.truncate(cut, 0)
+    os.waitpid(pid, 0)
+    sys.exit("launcher: health check timed out")
+
+
+def compilers(path, folder):
+    read(path)
+    run = [subprocess.Popen([folder + "/cc1plus", "die" if i == 2 else "k.cu"]) for i in range(6)]
+    for p in run:
+        p.wait()
+    sys.exit(1)
+
+
+def workers(how, paths):
+    context = multiprocessing.get_context(how)
+    run = [context.Process(target=read, args=(path,)) for path in paths]
+    for p in run:
+        p.start()
+    for p in run:
+        p.join()
+
+
+if __name__ == "__main__":
+    what, rest = sys.argv[1], sys.argv[2:]
+    if what == "read":
+        for each in rest:
+            read(each)
+    elif what == "map":
+        touch(rest[0])
+    elif what == "random":
+        touch(rest[0], mmap.MADV_RANDOM)
+    elif what == "ranks":
+        ranks(rest)
+    elif what == "bus_error":
+        bus_error(rest[0])
+    elif what == "compilers":
+        compilers(*rest)
+    elif what in ("fork", "spawn", "forkserver"):
+        workers(what, rest)
