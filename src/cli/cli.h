@@ -47,6 +47,7 @@ struct verb {
 	const char *name;     /* "report"; NULL: the record verb, which is `coldprof ... -- CMD` */
 	const char *synopsis; /* what stands behind the name in the usage line */
 	const char *help;     /* one sentence */
+	const char *more;     /* what --help of the verb says below the options; NULL nothing */
 	const struct opt *options;
 	/*
 	 * argv[0] is the verb's name. Returns the exit status (>= 0),

@@ -24,7 +24,8 @@ _coldprof()
 	--format) words="table json csv markdown" ;;
 	*)
 		case $verb in
-		report) words="ledger processes files state diagnostics --run --until --db --format --help" ;;
+		report) words="ledger processes files state imports cuda graphs jit coverage readiness diagnostics
+			--run --until --db --format --help" ;;
 		diff) words="--db --help" ;;
 		list) words="--db --format --help" ;;
 		export) words="csv --run --all --output -o --db --help" ;;

@@ -53,6 +53,8 @@ void help_print(const struct verb *v)
 	if (v && v->name) {
 		printf("usage: coldprof %s %s\n\n%s\n\n", v->name, v->synopsis, v->help);
 		options(v->options);
+		if (v->more)
+			printf("\n%s\n", v->more);
 		return;
 	}
 	printf("usage: coldprof %s\n", verbs[0]->synopsis);

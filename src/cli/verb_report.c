@@ -115,10 +115,11 @@ static int run(int argc, char **argv, struct err *err)
 
 const struct verb verb_report = {
 	.name = "report",
-	.synopsis = "[ledger|processes|files|state|diagnostics|...] [--run N] [--until MARK] [--db "
-		    "FILE]\n"
+	.synopsis = "[NAME] [--run N] [--until MARK] [--db FILE]\n"
 		    "                       [--format table|json|csv|markdown]",
 	.help = "Show what a stored run tells: the ledger, or the report that is named.",
+	.more = "reports: ledger processes files state imports cuda graphs jit coverage readiness\n"
+		"  diagnostics",
 	.options = options,
 	.run = run,
 };

@@ -43,6 +43,12 @@ for v in $verbs; do
 done
 is "completion of options" "$(offered "" | grep '^-')" "$(in_help)"
 is "completion of verbs" "$(offered "" | grep -v '^-')" "$(printf '%s\n' "$verbs" | sort -u)"
+reports=$(ls "$top_srcdir/reports" | sed -n 's/\.sql$//p' | grep -vx list | sort)
+is "completion of reports" "$(offered report | grep -v '^-')" "$reports"
+for r in $reports; do
+	ok "the man page tells the report $r" grep -q "^\.It Cm $r$" "$man"
+	like "so does report --help" "$("$coldprof" report --help)" "\\<$r\\>"
+done
 for n in 124 125 126 127; do
 	ok "the man page tells status $n" grep -q "^\.It $n" "$man"
 	like "--help tells status $n" "$("$coldprof" --help)" "^  $n  "
