@@ -19,6 +19,9 @@
  */
 #define IDLE_PERIODS 8
 #define THREAD_FDS   256
+/* Counters and the moment at which they were read lie no further apart than this, if it can be had. */
+#define READ_AT_MOST_NS (NS_PER_MS / 2)
+#define READ_TRIES	4
 
 static uint64_t ticks_to_mono(const struct probe *p, uint64_t ticks)
 {
@@ -199,10 +202,22 @@ static void sample_thread(struct probe *p, struct proc *proc, struct thread *th,
 	unsigned long long cpu_ns, runnable_ns;
 	char buf[128];
 
-	if (now_ns < th->next_ns || read_schedstat(p, proc, th, buf, sizeof(buf)) <= 0 ||
-	    sscanf(buf, "%llu %llu", &cpu_ns, &runnable_ns) != 2)
+	if (now_ns < th->next_ns)
 		return;
-	thread_took(p, proc, th, cpu_ns, runnable_ns, clock_now_ns());
+	/*
+	 * coldprof itself may be taken off its CPU between the counters and the clock; then the two belong
+	 * to different moments, and what falls between them would be lost.
+	 */
+	for (int i = 0; i < READ_TRIES; i++) {
+		now_ns = clock_now_ns();
+		if (read_schedstat(p, proc, th, buf, sizeof(buf)) <= 0)
+			return;
+		if (clock_now_ns() - now_ns < READ_AT_MOST_NS)
+			break;
+	}
+	if (sscanf(buf, "%llu %llu", &cpu_ns, &runnable_ns) != 2)
+		return;
+	thread_took(p, proc, th, cpu_ns, runnable_ns, now_ns);
 	p->trace->saw |= SAW_CPU;
 }
 

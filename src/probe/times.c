@@ -88,15 +88,18 @@ void times_charge_back(struct probe *p, int32_t process, int32_t tid, uint64_t e
 {
 	struct last_time *l, want = {.key = {process, tid}};
 	struct thread_time *last, tail;
-	uint64_t len;
+	uint64_t len, room;
 
 	HASH_FIND(hh, p->last_times, &want.key, sizeof(want.key), l);
 	last = l ? &p->trace->times.v[l->record] : NULL;
-	if (!last || last->end_ns != end_ns || last->cpu_ns || last->runnable_ns)
+	if (!last || last->end_ns != end_ns)
 		return;
 	len = last->end_ns - last->start_ns;
-	if (late_ns >= len) {
-		last->runnable_ns = len;
+	if (last->cpu_ns || last->runnable_ns || late_ns >= len) {
+		room = len > last->cpu_ns + last->runnable_ns
+			       ? len - last->cpu_ns - last->runnable_ns
+			       : 0;
+		last->runnable_ns += late_ns < room ? late_ns : room;
 		return;
 	}
 	tail = *last;
