@@ -68,7 +68,7 @@ struct probe {
 	struct trace *trace;
 	int tier;
 	int epoll_fd, timer_fd;
-	uint64_t period_ns;
+	uint64_t period_ns, sample_cost_ns; /* of the sampler; the cost smoothed */
 	uint64_t opened_ns;
 	int64_t boot_offset_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
 	uint64_t own_cpu_ns;	/* of coldprof when the probe was ready */

@@ -17,6 +17,7 @@
 #include "probe/inside.h"
 
 #define SAMPLE_PERIOD_NS (20 * NS_PER_MS)
+#define SLOW_PERIOD_NS	 (100 * NS_PER_MS)
 #define DRAIN_PERIOD_NS	 (200 * NS_PER_MS) /* full rings and what is urgent wake coldprof earlier */
 #define TITLE_PERIOD_NS	 (500 * NS_PER_MS)
 
@@ -37,16 +38,41 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
-static int open_timer(struct probe *p, struct err *err)
+static int set_timer(struct probe *p, uint64_t period_ns)
 {
 	struct itimerspec every = {
-		.it_interval.tv_nsec = (long)p->period_ns,
-		.it_value.tv_nsec = (long)p->period_ns,
+		.it_interval.tv_nsec = (long)period_ns,
+		.it_value.tv_nsec = (long)period_ns,
 	};
+
+	p->period_ns = period_ns;
+	return timerfd_settime(p->timer_fd, 0, &every, NULL);
+}
+
+/*
+ * The counters of threads lose nothing between samples: they are taken at a 500th of the start's age,
+ * and so that they cost about a 200th of a processor, within bounds. Where only the sampler finds
+ * processes it stays fast.
+ */
+static void slow_down(struct probe *p, uint64_t now_ns, uint64_t took_ns)
+{
+	uint64_t want_ns = (now_ns - p->opened_ns) / 500;
+
+	p->sample_cost_ns = (7 * p->sample_cost_ns + took_ns) / 8;
+	if (want_ns < 200 * p->sample_cost_ns)
+		want_ns = 200 * p->sample_cost_ns;
+	if ((p->trace->saw & SAW_TIMES) || p->tree_by == TREE_PROC ||
+	    p->period_ns >= SLOW_PERIOD_NS || want_ns < p->period_ns * 3 / 2)
+		return;
+	set_timer(p, want_ns < SLOW_PERIOD_NS ? want_ns : SLOW_PERIOD_NS);
+}
+
+static int open_timer(struct probe *p, struct err *err)
+{
 	struct epoll_event ev = {.events = EPOLLIN};
 
 	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (p->timer_fd < 0 || timerfd_settime(p->timer_fd, 0, &every, NULL) < 0)
+	if (p->timer_fd < 0 || set_timer(p, p->period_ns) < 0)
 		return err_sys(err, errno, "cannot make a timer");
 	ev.data.fd = p->timer_fd;
 	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, p->timer_fd, &ev) < 0)
@@ -163,7 +189,7 @@ static void read_titles(struct probe *p)
 
 static void sample(struct probe *p)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns(), began_ns = own_cpu_ns();
 
 	if (p->tree_by == TREE_PROC)
 		sample_tree(p, now_ns);
@@ -176,6 +202,7 @@ static void sample(struct probe *p)
 		read_titles(p);
 		p->next_title_ns = now_ns + TITLE_PERIOD_NS;
 	}
+	slow_down(p, now_ns, own_cpu_ns() - began_ns);
 }
 
 /* Faults whose mappings are known by now. */
