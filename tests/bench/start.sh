@@ -3,7 +3,7 @@
 # What recording a start costs, paired: bare and at each tier by turns, medians. One line a figure:
 #	name ours reference ratio goal ok|SHORT
 # The start is the truth engine's, with real compilers. BENCH_ROUNDS: turns (default 5); BENCH_DIR: where its model is
-# made (default /var/tmp); BENCH_MODEL: its bytes.
+# made (default /var/tmp); BENCH_MODEL: its bytes. BENCH_START: a start of your own, a command that ends by itself.
 rounds=${BENCH_ROUNDS:-5}
 coldprof=$top_builddir/coldprof
 bench=$top_builddir/tests/bench
@@ -57,13 +57,12 @@ bare_unit()
 	awk -v op="$1" '$1 == "bare" && $2 == op { print $3 }' "$dir/units"
 }
 for tier in $tiers; do
-	# A fault in a mapping of a start takes 250 ns bare and more; a read its 200.
 	for op in file_fault memory_fault read other_call switch; do
 		echo "# tier$tier adds $(unit "$tier" $op) ns to a $op of $(bare_unit $op) ns"
 	done
 done
 
-start="$engine --model $dir/model --driver fake --loader mmap --jit cc --kernels 3 --graphs 4 --init 1000"
+start=${BENCH_START:-"$engine --model $dir/model --driver fake --loader mmap --jit cc --kernels 3 --graphs 4 --init 1000"}
 set -- "$start"
 for tier in $tiers; do
 	set -- "$@" "rm -f $dir/db$tier; exec $coldprof -q --tier $tier --db $dir/db$tier --until exit -- $start"
