@@ -26,7 +26,7 @@ static struct wire_counter *make_counter(struct local *l, unsigned hook, uint8_t
 	c->symbol = (uint16_t)hook;
 	c->cls = cls;
 	c->hooked = 1;
-	for (size_t i = 0; name[i] && i < sizeof(c->name) - 1; i++)
+	for (size_t i = 0; i < sizeof(c->name) - 1 && name[i]; i++)
 		c->name[i] = name[i];
 	guest_commit(&c->more, WIRE_TAG(WIRE_MORE, 1, 0));
 	if (!__atomic_compare_exchange_n(&l->counter[hook], &old, c, false, __ATOMIC_ACQ_REL,
@@ -176,7 +176,7 @@ void record_unhooked(const char *name, uint32_t route)
 	r = guest_slots(l, 1, true);
 	if (!r)
 		return;
-	for (; name[n] && n < sizeof(r->text); n++)
+	for (; n < sizeof(r->text) && name[n]; n++)
 		r->text[n] = name[n];
 	r->head.tid = guest_thread(l)->tid;
 	r->at_ns = sys_now_ns();

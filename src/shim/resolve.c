@@ -203,7 +203,7 @@ static bool of_our_family(const char *name)
 	char base[64];
 	size_t n = 0;
 
-	for (; name[n] && n < sizeof(base) - 1; n++)
+	for (; n < sizeof(base) - 1 && name[n]; n++)
 		base[n] = name[n];
 	base[n] = '\0';
 	for (int cut = 0; cut < 3; cut++) {
