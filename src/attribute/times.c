@@ -257,6 +257,23 @@ static void sum_at(const struct record *r, uint64_t t, int c, uint64_t *ret_ns, 
 	*ret_known += in;
 }
 
+/* Four shares, each rounded down at both ends of the segment, can together be a little longer than it. */
+static void fit(uint64_t ns[CAUSES], uint64_t len_ns)
+{
+	uint64_t sum = 0;
+	int most = 0;
+
+	for (int c = 0; c < CAUSES; c++) {
+		if (ns[c] == UNKNOWN)
+			continue;
+		sum += ns[c];
+		if (ns[most] == UNKNOWN || ns[c] > ns[most])
+			most = c;
+	}
+	if (sum > len_ns && sum - len_ns <= CAUSES)
+		ns[most] -= sum - len_ns;
+}
+
 void world_causes(const struct world *w, uint32_t thread, uint64_t a, uint64_t b,
 		  struct segment *ret_segment)
 {
@@ -274,6 +291,7 @@ void world_causes(const struct world *w, uint32_t thread, uint64_t a, uint64_t b
 		if (known_to > known_from)
 			ns[c] = to - from;
 	}
+	fit(ns, b - a);
 	ret_segment->cpu_ns = ns[CAUSE_CPU];
 	ret_segment->runnable_ns = ns[CAUSE_RUNNABLE];
 	ret_segment->io_wait_ns = ns[CAUSE_IO_WAIT];

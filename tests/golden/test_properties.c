@@ -231,7 +231,7 @@ static bool causes_fit(const struct ledger *l)
 		if (s->cpu_ns == UNKNOWN)
 			continue;
 		sum = s->cpu_ns + s->runnable_ns + s->io_wait_ns + s->sleep_ns;
-		if (sum > len + 4)
+		if (sum > len)
 			return false;
 	}
 	return true;
