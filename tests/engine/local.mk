@@ -32,7 +32,8 @@ noinst_PROGRAMS += %D%/compare
 TESTS += %D%/compare.sh
 EXTRA_DIST += %D%/compare.sh
 TESTS += %D%/engine.sh
-EXTRA_DIST += %D%/engine.sh %D%/ledger.sh
+TESTS += %D%/declared.sh
+EXTRA_DIST += %D%/declared.sh %D%/engine.sh %D%/ledger.sh
 
 # The matrix measures: last, and alone, whatever -j says.
 TESTS += %D%/ledger.sh
