@@ -4,8 +4,10 @@
  * time. Run bare and under coldprof; the difference is what the probes add. FILE has at least 16 MiB.
  */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -22,7 +24,7 @@
 static volatile unsigned char sink;
 static int file;
 static unsigned char *map;
-static int pipes[2][2];
+static atomic_int turn; /* whose it is: 0 or 1; 2 the end */
 
 static uint64_t spent_ns(void)
 {
@@ -69,24 +71,35 @@ static unsigned other_calls(void)
 	return 50000;
 }
 
-static void *answer(void *arg)
+static void pass_on(int to)
 {
-	char c;
-
-	while (read(pipes[0][0], &c, 1) == 1 && c == 'x')
-		if (write(pipes[1][1], &c, 1) != 1)
-			break;
-	return arg;
+	atomic_store(&turn, to);
+	syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Two threads on one processor; a turn is two switches. */
+static void await(int while_it_is)
+{
+	while (atomic_load(&turn) == while_it_is)
+		syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, while_it_is, NULL, NULL, 0);
+}
+
+static void *answer(void *arg)
+{
+	for (;;) {
+		await(0);
+		if (atomic_load(&turn) == 2)
+			return arg;
+		pass_on(0);
+	}
+}
+
+/* Two threads on one processor that wake each other; a turn is two switches. */
 static unsigned switches(void)
 {
-	char c = 'x';
-
-	for (int i = 0; i < SWITCHES / 2; i++)
-		if (write(pipes[0][1], &c, 1) != 1 || read(pipes[1][0], &c, 1) != 1)
-			return 1;
+	for (int i = 0; i < SWITCHES / 2; i++) {
+		pass_on(1);
+		await(1);
+	}
 	return SWITCHES;
 }
 
@@ -115,16 +128,14 @@ int main(int argc, char **argv)
 	sched_setaffinity(0, sizeof(one), &one);
 	file = argc == 2 ? open(argv[1], O_RDONLY) : -1;
 	map = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, file, 0);
-	if (map == MAP_FAILED || pipe(pipes[0]) < 0 || pipe(pipes[1]) < 0 ||
-	    pthread_create(&th, NULL, answer, NULL))
+	if (map == MAP_FAILED || pthread_create(&th, NULL, answer, NULL))
 		return 1;
 	measure("file_fault", file_faults);
 	measure("memory_fault", memory_faults);
 	measure("read", reads);
 	measure("other_call", other_calls);
 	measure("switch", switches);
-	if (write(pipes[0][1], "q", 1) != 1)
-		return 1;
+	pass_on(2);
 	pthread_join(th, NULL);
 	return 0;
 }
