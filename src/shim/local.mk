@@ -27,7 +27,7 @@ endif
 # which the guest may have replaced.
 libcoldprof_shim_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -U_FORTIFY_SOURCE
 libcoldprof_shim_la_CFLAGS = $(PRELOAD_CFLAGS) -O2 -fno-stack-protector -ftls-model=initial-exec \
-	-fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables
+	$(LOOP_CFLAGS) -fasynchronous-unwind-tables
 libcoldprof_shim_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs -Wl,-Bsymbolic -Wl,-z,noseparate-code \
 	-Wl,--version-script,$(top_builddir)/src/shim/shim.map
 libcoldprof_shim_la_DEPENDENCIES = src/shim/shim.map
