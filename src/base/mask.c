@@ -2,6 +2,7 @@
 #include "base/mask.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -212,6 +213,26 @@ void mask_command(char *const *argv, struct str *ret)
 			str_add(ret, " ");
 		mask_word(&m, argv[i], ret);
 	}
+}
+
+char *mask_words(const char *words, size_t n)
+{
+	struct str text = {0};
+	struct mask m = {0};
+	char word[1025];
+	size_t at, length;
+
+	/* A title that was written over argv has a tail of NULs. */
+	while (n && !words[n - 1])
+		n--;
+	for (at = 0; at < n; at += length + 1) {
+		length = strnlen(words + at, n - at);
+		snprintf(word, sizeof(word), "%.*s", (int)length, words + at);
+		if (at)
+			str_add(&text, " ");
+		mask_word(&m, word, &text);
+	}
+	return text.s;
 }
 
 void mask_command_json(char *const *argv, struct str *ret)

@@ -5,6 +5,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 
 struct str;
 
@@ -17,6 +18,8 @@ struct mask {
 void mask_word(struct mask *m, const char *word, struct str *ret);
 /* The words of argv (NULL-terminated), joined by spaces. */
 void mask_command(char *const *argv, struct str *ret);
+/* The same from `n` bytes of words with a NUL behind each, as /proc/PID/cmdline has them. NULL when empty; the caller frees. */
+char *mask_words(const char *words, size_t n);
 /* The same as a JSON array of strings. */
 void mask_command_json(char *const *argv, struct str *ret);
 /* The value of the environment variable `name`. */

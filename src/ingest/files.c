@@ -306,15 +306,18 @@ static void mark_named(struct ingest *in)
 	struct trace *t = in->t;
 	char *const *first = in->opt->weight_files, *const *w = first;
 
-	while (w && *w)
+	if (!first)
+		return;
+	while (*w)
 		w++;
 	/* From the last on: of several names of one file the first stays. */
-	while (w-- > first) {
+	while (w > first) {
 		char absolute[PATH_MAX];
 		struct stat st;
 		int32_t index;
 		struct file *f;
 
+		w--;
 		if (stat(*w, &st) != 0)
 			continue;
 		index = find(in, wire_dev(st.st_dev), st.st_ino);

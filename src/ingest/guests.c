@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mask.h"
 #include "base/str.h"
 #include "ingest/inside.h"
 
@@ -21,25 +22,15 @@
 /* A process gone sooner may have died before the shim's constructor ran. */
 #define SHORT_LIFE_NS (20 * NS_PER_MS)
 
-/* argv joined by blanks. */
+/* argv joined by blanks, secrets masked. */
 static const char *command_of(struct trace *t, const struct wire_process *w)
 {
-	char buf[sizeof(w->argv) + 4];
-	size_t n = w->argv_bytes;
+	char *text = mask_words(w->argv, w->argv_bytes);
+	const char *command =
+		text && w->argv_cut ? trace_strf(t, "%s …", text) : trace_str(t, text);
 
-	if (!n)
-		return NULL;
-	memcpy(buf, w->argv, n);
-	while (n && !buf[n - 1])
-		n--;
-	for (size_t i = 0; i < n; i++)
-		if (!buf[i])
-			buf[i] = ' ';
-	if (w->argv_cut) {
-		memcpy(buf + n, " …", sizeof(" …") - 1);
-		n += sizeof(" …") - 1;
-	}
-	return trace_strn(t, buf, n);
+	free(text);
+	return command;
 }
 
 static const char *text_or_null(struct trace *t, const char *s)

@@ -124,8 +124,6 @@ int procfs_exe(int32_t pid, char *buf, size_t size);
 int procfs_children(int32_t pid, void (*fn)(void *arg, int32_t child), void *arg);
 /* The command line with secrets masked, NULL when it cannot be had. Caller frees. */
 char *procfs_command(int32_t pid);
-/* The same from `n` bytes of words with a NUL behind each. */
-char *procfs_mask(const char *words, size_t n);
 /*
  * The title that a process gave itself, or NULL when
  * its command line is that of an exec. Caller frees.

@@ -192,6 +192,8 @@ void maps_forget(struct probe *p, uint64_t now_ns)
 		}
 		while (keep < s->old.n && s->old.v[keep].until_ns + OLD_NS < now_ns)
 			keep++;
+		if (!keep)
+			continue;
 		s->old.n -= keep;
 		memmove(s->old.v, s->old.v + keep, s->old.n * sizeof(*s->old.v));
 	}

@@ -98,26 +98,6 @@ int procfs_children(int32_t pid, void (*fn)(void *arg, int32_t child), void *arg
 	return 0;
 }
 
-char *procfs_mask(const char *words, size_t n)
-{
-	struct str text = {0};
-	struct mask mask = {0};
-	char word[1025];
-	size_t at, length;
-
-	/* A title that was written over argv has a tail of NULs. */
-	while (n && !words[n - 1])
-		n--;
-	for (at = 0; at < n; at += length + 1) {
-		length = strnlen(words + at, n - at);
-		snprintf(word, sizeof(word), "%.*s", (int)length, words + at);
-		if (at)
-			str_add(&text, " ");
-		mask_word(&mask, word, &text);
-	}
-	return text.s;
-}
-
 char *procfs_command(int32_t pid)
 {
 	char path[64], *words, *text;
@@ -127,7 +107,7 @@ char *procfs_command(int32_t pid)
 	n = io_read_file(path, 1 << 20, &words);
 	if (n < 0)
 		return NULL;
-	text = procfs_mask(words, n > 4096 ? 4096 : (size_t)n);
+	text = mask_words(words, n > 4096 ? 4096 : (size_t)n);
 	free(words);
 	return text;
 }

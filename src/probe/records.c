@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "base/mask.h"
 #include "base/str.h"
 #include "model/model.h"
 #include "wire/kernel.h"
@@ -29,7 +30,7 @@ static const char *path_text(const struct kernel_names *names, struct str *room)
 
 static void on_exec(struct probe *p, struct proc *proc, const struct kernel_exec *r)
 {
-	char *command = procfs_mask(r->command, r->command_bytes);
+	char *command = mask_words(r->command, r->command_bytes);
 	struct str path = {0};
 
 	tree_exec(p, proc, r->head.at_ns, path_text(&r->path, &path), command);
