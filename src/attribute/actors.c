@@ -268,14 +268,16 @@ static void learn(struct world *w, struct actor *a)
 	a->init = trace_strf(w->t, "init: %s", world_name(w, a->process));
 }
 
-/* Bytes of a piece that are in at t. */
-static uint64_t in_at(const struct evidence *e, uint64_t bytes, uint64_t t)
+/* Bytes of a piece that are in at t, of those that came since the run began. */
+static uint64_t in_at(const struct world *w, const struct evidence *e, uint64_t bytes, uint64_t t)
 {
+	uint64_t from = e->start_ns < w->s ? w->s : e->start_ns;
 	uint64_t to = t < e->end_ns ? t : e->end_ns, len = e->end_ns - e->start_ns;
 
-	if (t < e->start_ns)
+	if (t < from)
 		return 0;
-	return len ? share(bytes, to - e->start_ns, len) : bytes;
+	return len ? share(bytes, to - e->start_ns, len) - share(bytes, from - e->start_ns, len)
+		   : bytes;
 }
 
 /* Weight evidence of one actor, by index in the trace. */
@@ -300,7 +302,7 @@ static uint64_t crossing(struct world *w, index_list *l, bool by_time)
 	unsigned __int128 want = 0;
 
 	vec_for_each (i, l)
-		want += in_at(&ev[*i], weight_of(&ev[*i], by_time), w->e);
+		want += in_at(w, &ev[*i], weight_of(&ev[*i], by_time), w->e);
 	want *= 95;
 	while (lo < hi) {
 		uint64_t m = lo + (hi - lo) / 2, sum = settled, whole = 0;
@@ -309,7 +311,7 @@ static uint64_t crossing(struct world *w, index_list *l, bool by_time)
 
 		vec_for_each (i, l) {
 			w->steps++;
-			sum += in_at(&ev[*i], weight_of(&ev[*i], by_time), m);
+			sum += in_at(w, &ev[*i], weight_of(&ev[*i], by_time), m);
 		}
 		reached = (unsigned __int128)sum * 100 >= want;
 		if (reached)
@@ -322,7 +324,7 @@ static uint64_t crossing(struct world *w, index_list *l, bool by_time)
 			if (e->start_ns >= hi)
 				continue;
 			if (e->end_ns <= lo && e->start_ns <= lo)
-				whole += in_at(e, weight_of(e, by_time), lo);
+				whole += in_at(w, e, weight_of(e, by_time), lo);
 			else
 				l->v[left++] = *i;
 		}
@@ -346,7 +348,7 @@ static void find_crossings(struct world *w)
 		if (actor < 0 || kind_item(e->kind) != ITEM_WEIGHTS || !world_clip(w, &a, &b))
 			continue;
 		vec_push(&of[actor], (uint32_t)i);
-		bytes[actor] += in_at(e, weight_of(e, false), w->e);
+		bytes[actor] += in_at(w, e, weight_of(e, false), w->e);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (of[i].n)

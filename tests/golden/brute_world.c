@@ -293,13 +293,15 @@ static uint64_t bytes_in(const struct world *w, int p, uint64_t t, bool by_time)
 
 	vec_for_each (e, &w->t->evidence) {
 		uint64_t to = t < e->end_ns ? t : e->end_ns, len = e->end_ns - e->start_ns;
-		uint64_t bytes = by_time ? len : e->bytes, a = e->start_ns, b = e->end_ns;
+		unsigned __int128 bytes = by_time ? len : e->bytes;
+		uint64_t a = e->start_ns, b = e->end_ns;
 
 		if (e->process != p || kind_item(e->kind) != ITEM_WEIGHTS || bytes == UNKNOWN ||
-		    t < e->start_ns || !clip(w, &a, &b))
+		    !clip(w, &a, &b) || t < a)
 			continue;
-		sum += len ? (uint64_t)((unsigned __int128)bytes * (to - e->start_ns) / len)
-			   : bytes;
+		sum += (uint64_t)(len ? bytes * (to - e->start_ns) / len -
+						  bytes * (a - e->start_ns) / len
+				      : bytes);
 	}
 	return sum;
 }

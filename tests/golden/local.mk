@@ -61,3 +61,4 @@ EXTRA_DIST += %D%/attribution/25-import-holes.txt
 EXTRA_DIST += %D%/attribution/26-package-built-at-start.txt
 EXTRA_DIST += %D%/attribution/27-outlives-ready.txt
 EXTRA_DIST += %D%/attribution/28-short-wait-on-child.txt
+EXTRA_DIST += %D%/attribution/29-before-the-run.txt

@@ -51,7 +51,9 @@ static void split(struct reading *r, char *text)
 
 static uint64_t ns_of(const char *seconds)
 {
-	return START_NS + (uint64_t)(strtod(seconds, NULL) * 1e6 + 0.5) * 1000;
+	double us = strtod(seconds, NULL) * 1e6;
+
+	return START_NS + (uint64_t)((int64_t)(us < 0 ? us - 0.5 : us + 0.5) * 1000);
 }
 
 static uint64_t length_of(const char *seconds)
@@ -59,10 +61,10 @@ static uint64_t length_of(const char *seconds)
 	return ns_of(seconds) - START_NS;
 }
 
-/* "4-5" */
+/* "4-5", "-1-5" */
 static bool range_of(const char *word, uint64_t *a, uint64_t *b)
 {
-	const char *dash = strchr(word, '-');
+	const char *dash = strchr(*word == '-' ? word + 1 : word, '-');
 
 	if (!dash)
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What must hold for any start: random ones, from fixed seeds and from a few new ones whose seed is
- * printed. COLDPROF_SEED=N runs one seed and shows it.
+ * printed. COLDPROF_SEED=N runs one seed and shows it; COLDPROF_SEEDS=FROM..TO runs those alone.
  */
 #include <time.h>
 
@@ -14,6 +14,9 @@
 #define WALL_NS	    (UINT64_C(4000) * MS)
 #define FIXED_SEEDS 400
 #define NEW_SEEDS   100
+
+/* New seeds that once failed. */
+static const uint64_t once_failed[] = {508464587};
 
 struct random {
 	uint64_t x;
@@ -406,7 +409,7 @@ static void add_aftermath(struct random *r, struct trace *t)
 enum change { SHUFFLE, SPLIT, SHIFT, BYSTANDER, AFTERMATH, CHANGES };
 
 static bool unchanged(uint64_t seed, const struct trace *t, const struct ledger *l,
-		      enum change change)
+		      enum change change, bool loud)
 {
 	struct random r = {seed + 99};
 	struct trace u;
@@ -436,6 +439,12 @@ static bool unchanged(uint64_t seed, const struct trace *t, const struct ledger 
 	 */
 	good = good && same(t, BASE_NS, l->segments.v, l->segments.n, &u, u.run.start_ns,
 			    m.segments.v, m.segments.n, change != BYSTANDER);
+	if (!good && loud) {
+		diag("changed:");
+		show(&u, m.segments.v, m.segments.n);
+		diag("from:");
+		show(t, l->segments.v, l->segments.n);
+	}
 	good = good && (change == BYSTANDER || m.rows.n == l->rows.n);
 	for (size_t i = 0; good && change != BYSTANDER && i < m.rows.n; i++)
 		good = m.rows.v[i].wall_ns == l->rows.v[i].wall_ns &&
@@ -484,7 +493,7 @@ static void try_seed(uint64_t seed, struct verdict *v, bool loud)
 	judge(v, BRUTE, check_brute(&t, &l, loud), seed);
 	judge(v, WORK, check_work(&t, &l), seed);
 	for (enum change c = 0; c < CHANGES; c++)
-		judge(v, CHANGED + c, unchanged(seed, &t, &l, c), seed);
+		judge(v, CHANGED + c, unchanged(seed, &t, &l, c, loud), seed);
 	ledger_done(&l);
 	trace_done(&t);
 }
@@ -509,22 +518,42 @@ static void show_input(uint64_t seed)
 	trace_done(&t);
 }
 
+static void try_range(const char *range, struct verdict *v)
+{
+	uint64_t from, to;
+
+	if (sscanf(range, "%" SCNu64 "..%" SCNu64, &from, &to) != 2 || from > to)
+		bail("COLDPROF_SEEDS=%s is not FROM..TO", range);
+	for (uint64_t seed = from; seed <= to; seed++)
+		try_seed(seed, v, false);
+}
+
+static void try_fixed_and_new(struct verdict *v)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (uint64_t seed = 1; seed <= FIXED_SEEDS; seed++)
+		try_seed(seed, v, false);
+	for (size_t i = 0; i < sizeof(once_failed) / sizeof(*once_failed); i++)
+		try_seed(once_failed[i], v, false);
+	diag("new seeds from %" PRIu64, (uint64_t)now.tv_nsec + 1000);
+	for (uint64_t i = 0; i < NEW_SEEDS; i++)
+		try_seed((uint64_t)now.tv_nsec + 1000 + i, v, false);
+}
+
 int main(void)
 {
 	struct verdict v[PROPERTIES] = {0};
-	const char *one = getenv("COLDPROF_SEED");
-	struct timespec now;
+	const char *one = getenv("COLDPROF_SEED"), *range = getenv("COLDPROF_SEEDS");
 
 	if (one) {
 		show_input(strtoull(one, NULL, 10));
 		try_seed(strtoull(one, NULL, 10), v, true);
+	} else if (range) {
+		try_range(range, v);
 	} else {
-		clock_gettime(CLOCK_REALTIME, &now);
-		for (uint64_t seed = 1; seed <= FIXED_SEEDS; seed++)
-			try_seed(seed, v, false);
-		diag("new seeds from %" PRIu64, (uint64_t)now.tv_nsec + 1000);
-		for (uint64_t i = 0; i < NEW_SEEDS; i++)
-			try_seed((uint64_t)now.tv_nsec + 1000 + i, v, false);
+		try_fixed_and_new(v);
 	}
 	for (int p = 0; p < PROPERTIES; p++)
 		if (!ok(!v[p].failed, "%s", properties[p]))
