@@ -4,4 +4,4 @@ check-real: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='%D%/real.sh'
 PHONY_EXTRA += check-real
 
-EXTRA_DIST += %D%/setup %D%/make_model.py %D%/real.sh %D%/judge.py
+EXTRA_DIST += %D%/setup %D%/make_model.py %D%/real.sh %D%/judge.py %D%/evictions.py
