@@ -334,6 +334,11 @@ static int start_guest(struct start *s, struct err *err)
 	if (rc)
 		return rc;
 	s->trace.run.tier = probe_tier(s->probe);
+	if (rec->max_tier > 1)
+		trace_note(&s->trace, "cupti", "warning", UNKNOWN,
+			   "tier 2 was asked for; CUPTI is not part of this version, tier %d was "
+			   "taken",
+			   s->trace.run.tier);
 	if (watch(s, s->signal_fd, ON_SIGNAL) || watch(s, s->launch.outcome_fd, ON_OUTCOME) ||
 	    watch(s, probe_fd(s->probe), ON_PROBE) || watch(s, ready_fd(s->ready), ON_READY) ||
 	    watch(s, s->tick_fd, ON_TICK))

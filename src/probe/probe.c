@@ -107,10 +107,11 @@ static void choose(struct probe *p)
 	if (rc == 0)
 		p->tier = 1;
 	else if (rc == -ENOSYS)
-		trace_note(p->trace, "bpf", "info", UNKNOWN, "kernel probes are not built in");
+		trace_note(p->trace, "bpf", "warning", UNKNOWN,
+			   "tier 0: kernel probes are not built in");
 	else if (rc != -ECANCELED)
-		trace_note(p->trace, "bpf", "info", UNKNOWN,
-			   "kernel probes cannot be loaded: %s (needs root, or CAP_BPF and "
+		trace_note(p->trace, "bpf", "warning", UNKNOWN,
+			   "tier 0: kernel probes cannot be loaded: %s (needs root, or CAP_BPF and "
 			   "CAP_PERFMON)",
 			   strerror(-rc));
 	rc = p->opt.max_tier >= 0 ? perf_open(p, !(p->trace->saw & SAW_FAULTS)) : -ECANCELED;

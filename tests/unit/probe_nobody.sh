@@ -13,6 +13,6 @@ for t in probe_tree_test probe_file_test; do
 	(cd "$tmp/work" && setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/$t") >"$tmp/out" 2>&1
 	is "$t holds for nobody" "$?" 0
 	grep '^not ok' "$tmp/out" | sed 's/^/# /'
-	like "$t says why there is no tier 1" "$(cat "$tmp/out")" 'bpf info.*(needs root|not built in)'
+	like "$t says why there is no tier 1" "$(cat "$tmp/out")" 'bpf warning.*(needs root|not built in)'
 done
 done_testing

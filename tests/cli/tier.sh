@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The tier that a start got, and why it got no higher one, in one line of its ledger.
+. "$top_srcdir/tests/tap.sh"
+. "$top_srcdir/tests/cli/cli.sh"
+
+# usage: remarks FILE: the ledger's warnings, a line each.
+remarks()
+{
+	sed -n '/^warning /,$p' "$1" | tr '\n' ' ' | sed 's/  */ /g; s/ warning /\nwarning /g'
+}
+
+run --tier 0 -- true 2>"$tmp/err"
+like "--tier 0: tier 0" "$(cat "$tmp/err")" ', tier 0,'
+unlike "--tier 0: nobody is told why what they asked for" "$(remarks "$tmp/err")" 'tier'
+run --tier 2 -- true 2>"$tmp/err"
+like "--tier 2: says what it got instead" "$(remarks "$tmp/err")" 'tier 2 was asked for; CUPTI is not part of this version, tier [01] was taken'
+nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >"$tmp/tool"; then
+	skip "without rights" "only root can become another user, with setpriv"
+elif ! $nobody test -x "$coldprof"; then
+	skip "without rights" "another user cannot reach the build folder"
+else
+	chmod 755 "$tmp"
+	mkdir -m 777 "$tmp/work"
+	(cd "$tmp/work" && $nobody "$coldprof" -- true) 2>"$tmp/err"
+	is "without rights: the command's status" "$?" 0
+	like "without rights: tier 0" "$(cat "$tmp/err")" ', tier 0,'
+	like "without rights: one line says why" "$(remarks "$tmp/err")" 'tier 0: kernel probes (cannot be loaded: .*needs root, or CAP_BPF and CAP_PERFMON|are not built in)'
+fi
+done_testing
