@@ -206,15 +206,20 @@ void *elf_next(const char *name)
 	return found;
 }
 
-/* The real one: not seen through our own, and found without it. */
-static void walk(int (*each)(struct dl_phdr_info *, size_t, void *), void *arg)
-{
-	int (*fn)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
-		(int (*)(int (*)(struct dl_phdr_info *, size_t, void *), void *))resolve_libc_get(
-			LIBC_dl_iterate_phdr);
+typedef int (*visitor)(struct dl_phdr_info *, size_t, void *);
 
+/* The real one: not seen through our own, and found without it. */
+static void walk(visitor each, void *arg)
+{
+	static void *cache;
+	void *fn = __atomic_load_n(&cache, __ATOMIC_ACQUIRE);
+
+	if (!fn) {
+		fn = elf_next("dl_iterate_phdr");
+		__atomic_store_n(&cache, fn, __ATOMIC_RELEASE);
+	}
 	if (fn)
-		fn(each, arg);
+		((int (*)(visitor, void *))fn)(each, arg);
 }
 
 void *elf_any(const char *name)

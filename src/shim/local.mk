@@ -11,10 +11,13 @@ libcoldprof_shim_la_SOURCES = \
 	%D%/hooks.def \
 	%D%/hooks_cuda.c \
 	%D%/hooks_libc.c \
+	%D%/libc.c \
+	%D%/names.c \
 	%D%/record.c \
 	%D%/record_io.c \
 	%D%/resolve.c \
 	%D%/shim.h \
+	%D%/start.c \
 	%D%/sys.h \
 	src/wire/session.c
 EXTRA_libcoldprof_shim_la_SOURCES = %D%/dlsym-x86_64.S %D%/dlsym-aarch64.S

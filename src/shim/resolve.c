@@ -14,10 +14,6 @@
 
 _Static_assert(HOOK_COUNT < TABLE / 2, "tables stay sparse");
 
-void *libc_real[LIBC_COUNT];
-/* For the assembly stub; also libc_real[LIBC_dlsym]. */
-__attribute__((visibility("hidden"))) void *shim_real_dlsym;
-
 static void *real[HOOK_COUNT];
 /*
  * hook + 1 by the hash of its name; its address | hook
@@ -26,71 +22,6 @@ static void *real[HOOK_COUNT];
 static uint16_t by_name[TABLE];
 static uint64_t by_address[TABLE];
 static bool named, addressed;
-
-/* Names in one block with offsets: a table of pointers would cost each process its relocations. */
-static const struct names {
-#define CALL(symbol, ...)    char symbol[sizeof(#symbol)];
-#define COPY(symbol, ...)    char symbol[sizeof(#symbol)];
-#define SPECIAL(symbol, ...) char symbol[sizeof(#symbol)];
-#define LIBC(symbol)	     char symbol[sizeof(#symbol)];
-#include "shim/hooks.def"
-} names = {
-#define CALL(symbol, ...)    #symbol,
-#define COPY(symbol, ...)    #symbol,
-#define SPECIAL(symbol, ...) #symbol,
-#define LIBC(symbol)	     #symbol,
-#include "shim/hooks.def"
-};
-
-static const uint16_t name_at[] = {
-#define CALL(symbol, ...)    offsetof(struct names, symbol),
-#define COPY(symbol, ...)    offsetof(struct names, symbol),
-#define SPECIAL(symbol, ...) offsetof(struct names, symbol),
-#include "shim/hooks.def"
-};
-
-static const uint16_t libc_name_at[] = {
-#define LIBC(symbol) offsetof(struct names, symbol),
-#include "shim/hooks.def"
-};
-
-static const uint8_t class_of[] = {
-#define CALL(symbol, cls, ...)	  WIRE_CLASS_##cls,
-#define COPY(symbol, ...)	  WIRE_CLASS_COPY,
-#define SPECIAL(symbol, cls, ...) WIRE_CLASS_##cls,
-#include "shim/hooks.def"
-};
-
-const char *hook_name(unsigned hook)
-{
-	return (const char *)&names + name_at[hook];
-}
-
-uint8_t hook_class(unsigned hook)
-{
-	return class_of[hook];
-}
-
-void *resolve_libc_one(enum libc_hook hook)
-{
-	void *fn = elf_next((const char *)&names + libc_name_at[hook]);
-
-	if (fn)
-		__atomic_store_n(&libc_real[hook], fn, __ATOMIC_RELEASE);
-	if (hook == LIBC_dlsym)
-		__atomic_store_n(&shim_real_dlsym, fn, __ATOMIC_RELEASE);
-	return fn;
-}
-
-void resolve_libc(void)
-{
-	const char *wanted[LIBC_COUNT];
-
-	for (unsigned i = 0; i < LIBC_COUNT; i++)
-		wanted[i] = (const char *)&names + libc_name_at[i];
-	elf_next_all(wanted, libc_real, LIBC_COUNT);
-	shim_real_dlsym = libc_real[LIBC_dlsym];
-}
 
 static uint32_t hash_name(const char *s)
 {

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one private header of the shim. The rules: nothing of the guest changes; after the
- * constructor no allocation, stdio, locks, threads or signal handlers; a failure of ours is a
- * pass-through that is counted. Every function here may be called by any thread, in a signal
- * handler, in a fork child; none touches errno.
+ * The one private header of the shim. Its files, each calling only those before it:
+ *
+ *	names elf libc	what is hooked; symbols by hand; what stands behind our libc wrappers
+ *	guest attach	this process's place in the memory
+ *	record record_io	what goes there
+ *	resolve		what stands behind the driver's wrappers, and when they take its place (of
+ *			the wrappers it knows the addresses alone)
+ *	hooks_libc hooks_cuda guard	the wrappers
+ *	start		the constructor
+ *
+ * The rules: nothing of the guest changes; after the constructor no allocation, stdio, locks,
+ * threads or signal handlers; a failure of ours is a pass-through that is counted. Every function
+ * here may be called by any thread, in a signal handler, in a fork child; none touches errno.
  */
 #pragma once
 #include <stdbool.h>
@@ -102,7 +111,11 @@ struct thread_state {
 	uint32_t read_file;
 };
 
-/* guest.c: the session, this process's entry, slots. */
+/* guest.c: this process's entry, slots. */
+/* Take an entry for this process, once. Returns: false when there is none (counted). */
+bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags);
+/* The claimed entry is whole. */
+void guest_open(struct local *l);
 /* This process's place, claimed when need be; NULL when there is none to be had (counted). */
 struct local *guest_self(void);
 struct thread_state *guest_thread(struct local *l);
@@ -122,6 +135,8 @@ static inline void guest_commit(struct wire_head *head, uint32_t tag)
 {
 	__atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
 }
+
+/* attach.c */
 /* Take session memory at `text` of COLDPROF_SESSION. Returns: NULL when it cannot be reached. */
 struct wire_header *attach_session(const char *text, struct layout *ret_layout,
 				   bool *ret_by_socket);
@@ -170,8 +185,15 @@ void *elf_any(const char *name);
 /* In the object that `address` lies in. */
 void *elf_beside(const void *address, const char *name);
 
-/* resolve.c */
+/* names.c */
+const char *hook_name(unsigned hook);
+uint8_t hook_class(unsigned hook);
+const char *libc_name(enum libc_hook hook);
+
+/* libc.c */
 extern void *libc_real[LIBC_COUNT];
+/* For the assembly stub; also libc_real[LIBC_dlsym]. */
+extern void *shim_real_dlsym __attribute__((visibility("hidden")));
 void resolve_libc(void);
 void *resolve_libc_one(enum libc_hook hook);
 /*
@@ -184,8 +206,8 @@ static inline void *resolve_libc_get(enum libc_hook hook)
 
 	return __builtin_expect(fn != NULL, 1) ? fn : resolve_libc_one(hook);
 }
-const char *hook_name(unsigned hook);
-uint8_t hook_class(unsigned hook);
+
+/* resolve.c */
 /* What stands behind the wrapper of `hook`; NULL when no object has it. */
 void *resolve_real(unsigned hook);
 /* Our wrapper for the driver function at `fn`, else `fn`. `name`: as it was asked for. */

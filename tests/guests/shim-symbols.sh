@@ -32,6 +32,23 @@ ok "thread-local storage is at most 64 bytes" [ "$(tls_bytes "$shim")" -le 64 ]
 unlike "it needs no executable stack" "$(readelf -lW "$shim" | grep GNU_STACK)" 'RWE'
 nok "no relocation in code" sh -c "readelf -d '$shim' | grep -q TEXTREL"
 
+# shim.h names the files in an order in which each calls only those before it. resolve alone knows the wrappers' table.
+order=$(sed -n '/^ \*\tnames /,/^ \*$/s/^ \*\t\([a-z_ ]*\).*/\1/p' "$top_srcdir/src/shim/shim.h" | tr '\n' ' ')
+object() {
+	echo "$top_builddir/src/shim/.libs/libcoldprof_shim_la-$1.o"
+}
+for file in $order; do
+	nm --undefined-only "$(object "$file")" | awk -v f="$file" '{ print f, $2 }' >>"$tmp/calls"
+	nm --defined-only "$(object "$file")" | awk -v f="$file" '$2 ~ /[A-Z]/ { print f, $3 }' >>"$tmp/has"
+done
+is "the order names every file" "$(printf '%s\n' $order | LC_ALL=C sort | tr '\n' ' ')" \
+	"$(ls "$top_srcdir/src/shim" | sed -n 's/\.c$//p' | grep -vx abi_check | LC_ALL=C sort | tr '\n' ' ')"
+is "no file calls a later one" "$(awk -v order="$order" '
+	BEGIN { n = split(order, o, " "); for (i = 1; i <= n; i++) at[o[i]] = i }
+	NR == FNR { in_file[$2] = $1; next }
+	$2 in in_file && at[in_file[$2]] > at[$1] { print $1, "calls", $2, "of", in_file[$2] }' \
+	"$tmp/has" "$tmp/calls")" "resolve calls hook_wrapper of hooks_cuda"
+
 cross=aarch64-linux-gnu-gcc
 if command -v $cross >/dev/null 2>&1; then
 	other=$tmp/aarch64.so
