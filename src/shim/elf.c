@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 struct object {
 	uintptr_t base;
@@ -171,20 +172,45 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 /*
  * ld.so's own list of what it loaded, in order. Not dl_iterate_phdr: a sanitizer's runtime has that
  * intercepted before it can stand it, and asks us for symbols in between. The objects of the start
- * never go, so no lock is needed up to libc. Weak: another libc may lack it.
+ * never go, so no lock is needed up to libc. Weak: musl lacks it, and a debugger finds the list of
+ * any libc by the program's own DT_DEBUG.
  */
 extern struct r_debug _r_debug __attribute__((weak));
 
-void elf_next_all(const char *const *names, void **found, size_t n)
+static const struct link_map *by_program(void)
 {
-	const struct link_map *m = &_r_debug ? _r_debug.r_map : NULL;
-	size_t left = 0;
+	const ElfW(Phdr) *head = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	const ElfW(Dyn) *dyn = NULL;
+	uintptr_t base = 0;
+
+	for (unsigned long i = 0, n = getauxval(AT_PHNUM); head && i < n; i++) {
+		if (head[i].p_type == PT_PHDR)
+			base = (uintptr_t)head - head[i].p_vaddr;
+		else if (head[i].p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)(base + head[i].p_vaddr);
+	}
+	for (; dyn && dyn->d_tag != DT_NULL; dyn++)
+		if (dyn->d_tag == DT_DEBUG && dyn->d_un.d_ptr)
+			return ((const struct r_debug *)dyn->d_un.d_ptr)->r_map;
+	return NULL;
+}
+
+static const struct link_map *behind_us(void)
+{
+	const struct link_map *m = &_r_debug ? _r_debug.r_map : by_program();
 
 	while (m && m->l_ld != _DYNAMIC)
 		m = m->l_next;
+	return m ? m->l_next : NULL;
+}
+
+void elf_next_all(const char *const *names, void **found, size_t n)
+{
+	size_t left = 0;
+
 	for (size_t i = 0; i < n; i++)
 		left += !found[i];
-	for (m = m ? m->l_next : NULL; m && left; m = m->l_next) {
+	for (const struct link_map *m = behind_us(); m && left; m = m->l_next) {
 		struct object o;
 
 		if (!open_dynamic(m->l_addr, m->l_ld, &o))

@@ -203,11 +203,11 @@ struct answer shim_dlsym(void *handle, const char *name)
 		next = (void *(*)(void *, const char *))resolve_libc_one(LIBC_dlsym);
 	if (!next)
 		return nothing;
-	if (!name || !may_be_ours(name) || handle == RTLD_NEXT || !guest_live())
+	if (!name || !may_be_ours(name) || handle == RTLD_NEXT)
 		return pass;
 	hook = find_name(name);
 	if (hook < 0) {
-		if (of_our_family(name))
+		if (guest_live() && of_our_family(name))
 			record_unhooked(name, WIRE_ROUTE_DLSYM);
 		return pass;
 	}
@@ -221,5 +221,7 @@ struct answer shim_dlsym(void *handle, const char *name)
 		if (!fn) /* not found, and dlerror() says so */
 			return (struct answer){next(RTLD_NEXT, name), 1};
 	}
-	return (struct answer){fn ? take_place((unsigned)hook, fn, WIRE_ROUTE_DLSYM) : NULL, 1};
+	if (fn && guest_live())
+		fn = take_place((unsigned)hook, fn, WIRE_ROUTE_DLSYM);
+	return (struct answer){fn, 1};
 }

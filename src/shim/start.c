@@ -61,8 +61,9 @@ static void after_fork(void)
 		l->fork_ns = sys_now_ns();
 }
 
+/* Weak, as each name must be that only glibc has: musl ends a program over one that it lacks. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
-			     void *dso);
+			     void *dso) __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 /*
@@ -82,13 +83,16 @@ static bool address_space_is_scarce(void)
 __attribute__((constructor)) static void start(int argc, char **argv, char **envp)
 {
 	uint64_t start_ns = sys_now_ns();
-	const char *text = find_env(envp, SESSION_ENV);
+	const char *text;
 	struct local *l;
 	bool by_socket;
 	long at;
 
 	resolve_libc();
-	if (!text || guest_local)
+	if (!__register_atfork || guest_local) /* musl gives a constructor no arguments either */
+		return;
+	text = find_env(envp, SESSION_ENV);
+	if (!text)
 		return;
 	guest_header = attach_session(text, &guest_layout, &by_socket);
 	if (!guest_header)
