@@ -102,8 +102,7 @@ static struct wire_header *by_proc(const struct session *s, struct layout *ret)
 	if (at < 0)
 		return NULL;
 	if (is_ours(at, s)) {
-		put_number(put(path, "/proc/self/fd/"), (unsigned long)at);
-		fd = (int)sys4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+		fd = (int)sys4(SYS_openat, AT_FDCWD, fd_path(at, path), O_RDWR | O_CLOEXEC, 0);
 		if (fd >= 0) {
 			h = map_fd(fd, s, ret);
 			close_fd(fd);

@@ -195,22 +195,30 @@ static const struct link_map *by_program(void)
 	return NULL;
 }
 
-static const struct link_map *behind_us(void)
+static const struct link_map *us(void)
 {
 	const struct link_map *m = &_r_debug ? _r_debug.r_map : by_program();
 
 	while (m && m->l_ld != _DYNAMIC)
 		m = m->l_next;
-	return m ? m->l_next : NULL;
+	return m;
+}
+
+const char *elf_own_path(void)
+{
+	const struct link_map *m = us();
+
+	return m ? m->l_name : NULL;
 }
 
 void elf_next_all(const char *const *names, void **found, size_t n)
 {
+	const struct link_map *m = us();
 	size_t left = 0;
 
 	for (size_t i = 0; i < n; i++)
 		left += !found[i];
-	for (const struct link_map *m = behind_us(); m && left; m = m->l_next) {
+	for (m = m ? m->l_next : NULL; m && left; m = m->l_next) {
 		struct object o;
 
 		if (!open_dynamic(m->l_addr, m->l_ld, &o))

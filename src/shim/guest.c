@@ -8,6 +8,7 @@
 struct local *guest_local;
 struct wire_header *guest_header;
 struct layout guest_layout;
+bool guest_closed;
 
 #define PR_GET_NAME 16 /* sys/prctl.h would declare a function that we define otherwise */
 
@@ -173,7 +174,9 @@ void guest_leave(bool unmap)
 {
 	struct local *l = guest_local;
 
-	if (unmap && !single_threaded())
+	if (!unmap)
+		guest_closed = true;
+	else if (!single_threaded())
 		return;
 	if (!l || !__atomic_compare_exchange_n(&guest_local, &l, NULL, false, __ATOMIC_ACQ_REL,
 					       __ATOMIC_RELAXED))

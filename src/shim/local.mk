@@ -6,6 +6,7 @@ libcoldprof_shim_la_SOURCES = \
 	%D%/abi_check.c \
 	%D%/attach.c \
 	%D%/elf.c \
+	%D%/exec.c \
 	%D%/guard.c \
 	%D%/guest.c \
 	%D%/hooks.def \

@@ -114,20 +114,9 @@ bool record_is_log(int fd)
 
 static size_t path_of(int fd, char *path, size_t size)
 {
-	static const char prefix[] = "/proc/self/fd/";
-	char link[32], digits[12];
-	size_t n = 0, d = 0;
-	long got;
+	char link[FD_PATH_MAX];
+	long got = sys4(SYS_readlinkat, AT_FDCWD, fd_path(fd, link), path, size);
 
-	for (; prefix[n]; n++)
-		link[n] = prefix[n];
-	do {
-		digits[d++] = (char)('0' + fd % 10);
-	} while (fd /= 10);
-	while (d)
-		link[n++] = digits[--d];
-	link[n] = '\0';
-	got = sys4(SYS_readlinkat, AT_FDCWD, link, path, size);
 	return got > 0 ? (size_t)got : 0;
 }
 

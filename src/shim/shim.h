@@ -7,7 +7,7 @@
  *	record record_io	what goes there
  *	resolve		what stands behind the driver's wrappers, and when they take its place (of
  *			the wrappers it knows the addresses alone)
- *	hooks_libc hooks_cuda guard	the wrappers
+ *	hooks_libc hooks_cuda guard exec	the wrappers
  *	start		the constructor
  *
  * The rules: nothing of the guest changes; after the constructor no allocation, stdio, locks,
@@ -128,6 +128,8 @@ void *guest_slots(struct local *l, unsigned n, bool bulk);
  * `unmap`: the memory goes too; nothing is done where another thread may be at work in it.
  */
 void guest_leave(bool unmap);
+/* It closed itself in by seccomp, or its parent did after a fork: no system call of ours. */
+extern bool guest_closed;
 /* The process is about to exit by itself. */
 void guest_end(void);
 /* The last store of a record. */
@@ -176,6 +178,8 @@ void record_populate(enum wire_populate how, int fd, int64_t offset, uint64_t ad
 void record_yield(void);
 
 /* elf.c */
+/* Where the loader found us, as it was told; NULL not known. */
+const char *elf_own_path(void);
 /* What `name` is in the first object behind this one that defines it. NULL: in none. */
 void *elf_next(const char *name);
 /* The same for all of `names` whose `found` is NULL, in one pass. */

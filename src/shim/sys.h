@@ -51,3 +51,21 @@ static inline uint64_t sys_now_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
+
+#define FD_PATH_MAX 32
+
+/* /proc/self/fd/FD in `buf`, which is returned. */
+static inline const char *fd_path(long fd, char buf[FD_PATH_MAX])
+{
+	static const char prefix[] = "/proc/self/fd/";
+	unsigned long n = 0, left = fd < 0 ? 0 : (unsigned long)fd, digits = 1;
+
+	for (; prefix[n]; n++)
+		buf[n] = prefix[n];
+	for (unsigned long rest = left; rest > 9; rest /= 10)
+		digits++;
+	buf[n + digits] = '\0';
+	for (; digits; left /= 10)
+		buf[n + --digits] = (char)('0' + left % 10);
+	return buf;
+}

@@ -27,7 +27,7 @@ is "no symbol of libc is younger than 2.17" "$(too_young "$shim")" ""
 is "libc alone is needed" "$(needed "$shim")" "libc.so.6 "
 is "nothing is left unresolved but libc and the linker's own" \
 	"$(nm -D --undefined-only "$shim" | awk '{ print $NF }' | sed 's/@.*//' | LC_ALL=C sort | tr '\n' ' ')" \
-	"_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __cxa_finalize __errno_location __gmon_start__ __register_atfork _r_debug clock_gettime getauxval "
+	"_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __cxa_finalize __environ __errno_location __gmon_start__ __register_atfork _r_debug clock_gettime environ getauxval "
 ok "thread-local storage is at most 64 bytes" [ "$(tls_bytes "$shim")" -le 64 ]
 unlike "it needs no executable stack" "$(readelf -lW "$shim" | grep GNU_STACK)" 'RWE'
 nok "no relocation in code" sh -c "readelf -d '$shim' | grep -q TEXTREL"

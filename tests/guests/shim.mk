@@ -32,7 +32,10 @@ SHIM_TESTS = %D%/shim-cuda.sh %D%/shim-exec.sh %D%/shim-guests.sh %D%/shim-old-l
 TESTS += $(SHIM_TESTS)
 EXTRA_DIST += $(SHIM_TESTS) %D%/shim.sh %D%/plain.c
 
-check_PROGRAMS += %D%/stunts
+check_PROGRAMS += %D%/stunts %D%/execs
+tests_guests_execs_SOURCES = %D%/execs.c
+tests_guests_execs_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+tests_guests_execs_LDFLAGS =
 tests_guests_stunts_SOURCES = %D%/stunts.c
 tests_guests_stunts_CFLAGS = -std=gnu17 $(WARN_CFLAGS) -O1
 tests_guests_stunts_LDFLAGS =

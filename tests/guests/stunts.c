@@ -18,6 +18,8 @@
  *	cancel N FILE	cancel N threads that wait in read
  *	strict N FILE	enter strict seccomp, write, read FILE, exit with 7
  *	filter N FILE	the same under a filter that kills at any call but read, write and exit; N 1: by syscall(2)
+ *	handed N FILE	under a filter that kills at calls of the shim that the loader does not make, exec echo;
+ *			N 1: by syscall(2)
  *	lock N FILE	lock N MiB of address space at most, all of it
  *	jump N FILE	leave read by a signal handler's longjmp, N times, then read FILE
  *
@@ -282,6 +284,33 @@ static void strict(void)
 	closed_in(fd);
 }
 
+static void shut(const struct sock_fprog *program)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		_exit(1);
+	if (number ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program)
+		   : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program))
+		_exit(1);
+}
+
+static void handed(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+
+	shut(&program);
+	execl("/bin/echo", "echo", "handed", NULL);
+	_exit(1);
+}
+
 static void filtered(void)
 {
 	struct sock_filter code[] = {
@@ -295,11 +324,7 @@ static void filtered(void)
 	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
 	int fd = open(path, O_RDONLY);
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		_exit(1);
-	if (number ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
-		   : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(1);
+	shut(&program);
 	closed_in(fd);
 }
 
@@ -387,7 +412,7 @@ int main(int argc, char **argv)
 		{"map", maps},	    {"yield", yields},	  {"vfork", vforks},
 		{"closed", closed}, {"errno", errnos},	  {"cancel", cancels},
 		{"jump", jumps},    {"strict", strict},	  {"filter", filtered},
-		{"lock", locks},
+		{"lock", locks},    {"handed", handed},
 	};
 
 	if (argc != 4)
