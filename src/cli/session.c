@@ -52,10 +52,13 @@ void session_make(struct start *s)
 
 #define BEGIN_WAIT_MS 1000 /* the start is not to wait for a database */
 
-/* What does not stop a start: it is told, and tried again when the run is over. */
+/*
+ * What does not stop a start: it is told, and tried again when the run is over. An I/O error is not
+ * of that kind: a file that cannot be read or written now is none to record into.
+ */
 static bool passing_trouble(int rc)
 {
-	return rc == -EBUSY || rc == -EAGAIN || rc == -ENOSPC || rc == -EIO || rc == -EDQUOT;
+	return rc == -EBUSY || rc == -EAGAIN || rc == -ENOSPC || rc == -EDQUOT;
 }
 
 int session_begin(struct start *s, struct err *err)

@@ -67,6 +67,9 @@ int store_error(struct store *s, struct err *err, const char *doing)
 		err_hint(err, "give another file with --db; sqlite3 FILE .recover may save what is "
 			      "left of this one");
 		break;
+	case EIO:
+		err_hint(err, "what it lies on gives errors: give another file with --db");
+		break;
 	case EACCES:
 		err_hint(err, "check the rights of the file and of its folder, or give another "
 			      "file with --db");

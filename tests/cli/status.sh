@@ -53,6 +53,7 @@ cp "$db" "$tmp/newer.db"
 sqlite3 "$tmp/newer.db" 'pragma user_version = 9999'
 refused "a newer schema" "newer" --db "$tmp/newer.db"
 refused "a database without a name" "not the name" --db ''
+refused "a database whose reads fail" "mem.*Input/output error" --db /proc/self/mem
 refused "a database that nobody finds again" "not the name" --db :memory:
 refused "a folder that is not there" "no-such-folder" --db "$tmp/no-such-folder/x.db"
 refused "no such user" "no user" --user no-such-user-at-all --db "$db"
