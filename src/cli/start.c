@@ -4,6 +4,7 @@
  * one loop until the guest and our own work are done.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -312,6 +313,23 @@ static void loop(struct start *s)
 	}
 }
 
+/* For the requests to the server and what else comes later, where the limit is low. */
+#define SPARE_FILES 8
+
+/* The probes take what there is, and do with less: some descriptors are kept back from them. */
+static int open_probe(struct start *s, const struct probe_options *opt, struct err *err)
+{
+	int spare[SPARE_FILES], rc;
+
+	for (int i = 0; i < SPARE_FILES; i++)
+		spare[i] = fcntl(s->epoll_fd, F_DUPFD_CLOEXEC, 0);
+	rc = probe_open(opt, &s->trace, &s->probe, err);
+	for (int i = 0; i < SPARE_FILES; i++)
+		if (spare[i] >= 0)
+			close(spare[i]);
+	return rc;
+}
+
 static int start_guest(struct start *s, struct err *err)
 {
 	struct record *rec = s->rec;
@@ -328,9 +346,9 @@ static int start_guest(struct start *s, struct err *err)
 		return rc;
 	session_log_files(probe.log_dev, probe.log_ino);
 	probe.root_pid = s->launch.pid;
-	rc = probe_open(&probe, &s->trace, &s->probe, err);
+	rc = ready_open(&ready, &s->ready, err);
 	if (!rc)
-		rc = ready_open(&ready, &s->ready, err);
+		rc = open_probe(s, &probe, err);
 	if (rc)
 		return rc;
 	s->trace.run.tier = probe_tier(s->probe);

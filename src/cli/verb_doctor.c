@@ -155,7 +155,7 @@ static void show_probes(void)
 	struct trace t;
 
 	trace_init(&t);
-	launch_block_signals(&signals);
+	launch_block_signals(&signals, NULL);
 	if (launch_fork(nothing, environ, NULL, &signals, &l, &err)) {
 		row("probes", "no", "%s", err.msg);
 		trace_done(&t);

@@ -208,10 +208,10 @@ static int run(int argc, char **argv, struct err *err)
 	}
 	argv[n] = NULL;
 	rc = prepare(&a, argv, &rec, err);
-	if (!rc) {
-		launch_block_signals(&rec.signals);
+	if (!rc)
+		rc = launch_block_signals(&rec.signals, err);
+	if (!rc)
 		rc = all_starts(&a, &rec, err);
-	}
 	vec_free(&a.labels);
 	done(&rec);
 	return rc;

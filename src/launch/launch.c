@@ -36,7 +36,37 @@ void launch_guard_descriptors(void)
 	}
 }
 
-void launch_block_signals(struct signal_state *ret_state)
+/* The probes of a large machine open some for each core. */
+#define FILES_WANTED 4096
+
+static int raise_files(struct rlimit *ret_before, struct err *err)
+{
+	struct rlimit now, more;
+
+	if (getrlimit(RLIMIT_NOFILE, &now))
+		now = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+	*ret_before = now;
+	if (now.rlim_cur >= FILES_WANTED)
+		return 0;
+	more = (struct rlimit){FILES_WANTED,
+			       now.rlim_max < FILES_WANTED ? FILES_WANTED : now.rlim_max};
+	if (setrlimit(RLIMIT_NOFILE, &more)) {
+		more = (struct rlimit){now.rlim_max, now.rlim_max};
+		if (setrlimit(RLIMIT_NOFILE, &more))
+			more = now;
+	}
+	if (more.rlim_cur >= LAUNCH_FILES_MIN)
+		return 0;
+	err_set(err, EMFILE, "the limit of open files is %llu, and coldprof needs %d",
+		(unsigned long long)more.rlim_cur, LAUNCH_FILES_MIN);
+	err_hint(err,
+		 "raise it (ulimit -n %d); the command keeps the limit that coldprof is "
+		 "started with",
+		 2 * LAUNCH_FILES_MIN);
+	return -EMFILE;
+}
+
+int launch_block_signals(struct signal_state *ret_state, struct err *err)
 {
 	/*
 	 * Faults, job control and what cannot be had stay;
@@ -51,12 +81,14 @@ void launch_block_signals(struct signal_state *ret_state)
 		sigdelset(&ret_state->blocked, keep[i]);
 	sigprocmask(SIG_BLOCK, &ret_state->blocked, &ret_state->mask);
 	sigaction(SIGCHLD, &plain, &ret_state->child);
+	return raise_files(&ret_state->files, err);
 }
 
 void launch_restore_signals(const struct signal_state *state)
 {
 	sigaction(SIGCHLD, &state->child, NULL);
 	sigprocmask(SIG_SETMASK, &state->mask, NULL);
+	setrlimit(RLIMIT_NOFILE, &state->files);
 }
 
 static void guest(char *const *argv, char *const *envp, const struct guest_user *user,

@@ -8,13 +8,15 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct err;
 struct guest_user;
 
-/* How coldprof found its signals, to be given back to the guest. */
+/* How coldprof found what it changes for itself, to be given back to the guest. */
 struct signal_state {
+	struct rlimit files; /* of open descriptors */
 	sigset_t mask;
 	struct sigaction child; /* an ignored SIGCHLD would lose the guest's status */
 	sigset_t blocked;	/* what coldprof blocks and reads from its signalfd */
@@ -36,9 +38,15 @@ struct launch {
  */
 void launch_guard_descriptors(void);
 
-/* Block what coldprof handles and remember what the guest must get back. */
-void launch_block_signals(struct signal_state *ret_state);
-/* In a child: the guest's own signals again. Async-signal-safe. */
+/* As many open descriptors as coldprof needs itself, whatever the machine. */
+#define LAUNCH_FILES_MIN 32
+
+/*
+ * Block what coldprof handles, take more descriptors where the limit is low and may be raised, and
+ * remember what the guest must get back. Returns: 0, or -EMFILE with `err` when too few may be had.
+ */
+int launch_block_signals(struct signal_state *ret_state, struct err *err);
+/* In a child: the guest's own signals and limit again. Async-signal-safe. */
 void launch_restore_signals(const struct signal_state *state);
 
 /*

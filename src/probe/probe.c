@@ -67,12 +67,13 @@ static void slow_down(struct probe *p, uint64_t now_ns, uint64_t took_ns)
 	set_timer(p, want_ns < SLOW_PERIOD_NS ? want_ns : SLOW_PERIOD_NS);
 }
 
+/* Not yet set. */
 static int open_timer(struct probe *p, struct err *err)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 
 	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (p->timer_fd < 0 || set_timer(p, p->period_ns) < 0)
+	if (p->timer_fd < 0)
 		return err_sys(err, errno, "cannot make a timer");
 	ev.data.fd = p->timer_fd;
 	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, p->timer_fd, &ev) < 0)
@@ -147,12 +148,16 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll_fd < 0)
 		rc = err_sys(err, errno, "cannot make an epoll descriptor");
+	/* Before the kernel's probes, which take what descriptors there are. */
+	if (rc == 0)
+		rc = open_timer(p, err);
 	if (rc == 0) {
 		add_root(p);
 		choose(p);
 		listen_begin(p);
-		p->period_ns = p->trace->saw & SAW_TIMES ? DRAIN_PERIOD_NS : SAMPLE_PERIOD_NS;
-		rc = open_timer(p, err);
+		if (set_timer(p, p->trace->saw & SAW_TIMES ? DRAIN_PERIOD_NS : SAMPLE_PERIOD_NS) <
+		    0)
+			rc = err_sys(err, errno, "cannot set a timer");
 	}
 	if (rc < 0) {
 		probe_close(p);

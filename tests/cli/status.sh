@@ -64,6 +64,26 @@ else
 	chmod 0 "$tmp/unreadable.db"
 	refused "an unreadable database" "unreadable.db" --db "$tmp/unreadable.db"
 fi
+# Few descriptors: the guest keeps its limit, coldprof takes more where it may and else does with what there is.
+is "a low limit of open files stays the guest's" "$(ulimit -S -n 24; run -q -- sh -c 'ulimit -S -n; ulimit -H -n')" \
+	"$(ulimit -S -n 24; ulimit -S -n; ulimit -H -n)"
+few()
+{
+	(ulimit -n "$1" && exec timeout "$limit" $bound "$coldprof" --db "$db" -- sh -c 'echo "limit $(ulimit -n)"')
+}
+bound=
+[ "$(id -u)" != 0 ] || bound="setpriv --bounding-set=-sys_resource"
+if $bound true 2>"$tmp/err"; then
+	for n in 32 36 40 48 64 96; do
+		is "at most $n open files" "$(few $n 2>"$tmp/err")" "limit $n"
+		like "at most $n open files: a ledger" "$(cat "$tmp/err")" 'process init'
+	done
+	status "at most 20 open files" 125 few 20
+	like "at most 20 open files: says why" "$(cat "$tap_err")" 'limit of open files is 20, and coldprof needs 32'
+	unlike "at most 20 open files: nothing was started" "$(cat "$tap_out")" limit
+else
+	skip "at most 32 open files" "$bound: $(cat "$tmp/err")"
+fi
 status "no command" 125 run
 like "no command: says so" "$(cat "$tap_err")" 'no command'
 status "no command behind --" 125 run --
