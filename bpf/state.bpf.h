@@ -151,6 +151,19 @@ static __always_inline int32_t number_of(struct pid *pid)
 	return 0;
 }
 
+/* The number of `task` in its own namespace, and that namespace's inode. */
+static __always_inline int32_t inner_number(struct task_struct *task, uint32_t *ret_ns)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	uint32_t level = BPF_CORE_READ(pid, level);
+	struct upid *u = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+			 level * bpf_core_type_size(struct upid);
+	struct pid_namespace *ns = BPF_CORE_READ(u, ns);
+
+	*ret_ns = BPF_CORE_READ(ns, ns.inum);
+	return BPF_CORE_READ(u, nr);
+}
+
 static __always_inline int32_t tid_of(struct task_struct *task)
 {
 	return number_of(BPF_CORE_READ(task, thread_pid));

@@ -13,10 +13,11 @@ struct {
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(tree_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct kernel_head r;
+	struct kernel_fork r;
 	struct thread *from;
 	uint64_t now;
 	int32_t pid;
+	bool thread;
 
 	if (detached)
 		return 0;
@@ -27,14 +28,17 @@ int BPF_PROG(tree_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	now = bpf_ktime_get_ns();
 	pid = pid_of(child);
-	thread_add(child, pid, tid_of(child), RUNNABLE, now);
-	if (child->pid != child->tgid)
+	r.head.tid = tid_of(child);
+	thread_add(child, pid, r.head.tid, RUNNABLE, now);
+	thread = child->pid != child->tgid;
+	r.number = inner_number(child, &r.pid_ns);
+	if (thread && r.pid_ns == pidns_inum)
 		return 0;
-	r.kind = KERNEL_FORK;
-	r.pid = r.tid = pid;
-	r.value = (uint32_t)from->pid;
-	r.at_ns = now;
-	emit(&r, sizeof(r), true);
+	r.head.kind = thread ? KERNEL_THREAD : KERNEL_FORK;
+	r.head.pid = pid;
+	r.head.value = (uint32_t)from->pid;
+	r.head.at_ns = now;
+	emit(&r, sizeof(r), !thread);
 	return 0;
 }
 

@@ -55,6 +55,7 @@ struct reader {
 	struct trace *t;
 	const struct engine *e;
 	VEC(struct open_span) open;
+	uint64_t ambiguous; /* lines that name a pid of several namespaces */
 };
 
 /* The line without colours, at most MAX_LINE bytes. */
@@ -74,22 +75,68 @@ static void plain_text(const char *text, char *ret)
 	ret[n] = '\0';
 }
 
-static int32_t process_of_pid(const struct trace *t, int32_t pid, uint64_t at_ns)
+/*
+ * The last process that calls itself `pid` in the pid namespace of `writer`. A piped line can come
+ * after its process is gone: one that lives goes first.
+ */
+static int32_t beside_writer(const struct trace *t, const struct process *writer, int32_t pid,
+			     uint64_t at_ns)
 {
-	int32_t found = trace_process_at(t, pid, at_ns);
+	bool foreign = writer && trace_is_foreign(t, writer), living = false;
+	int32_t found = NO_INDEX;
 
-	/* A piped line can come after its process is gone. */
-	for (size_t i = 0; i < t->processes.n && found == NO_INDEX; i++)
-		if (t->processes.v[i].pid == pid && t->processes.v[i].start_ns <= at_ns)
+	for (size_t i = 0; i < t->processes.n; i++) {
+		const struct process *p = &t->processes.v[i];
+		bool lives = p->end_ns == UNKNOWN || p->end_ns >= at_ns;
+
+		if ((foreign ? p->pid_ns != writer->pid_ns || p->ns_pid != pid : p->pid != pid) ||
+		    p->start_ns > at_ns || (living && !lives))
+			continue;
+		if (found == NO_INDEX || lives > living ||
+		    p->start_ns >= t->processes.v[found].start_ns)
 			found = (int32_t)i;
+		living |= lives;
+	}
 	return found;
+}
+
+/*
+ * Who hands on what others write may live in another namespace than they: then
+ * the one process that calls itself so is meant, if there is only one.
+ */
+static int32_t in_any_namespace(struct reader *r, int32_t pid, uint64_t at_ns)
+{
+	const struct trace *t = r->t;
+	int32_t found = NO_INDEX;
+
+	for (size_t i = 0; i < t->processes.n; i++) {
+		const struct process *p = &t->processes.v[i];
+
+		if (p->ns_pid != pid || p->start_ns > at_ns)
+			continue;
+		if (found != NO_INDEX) {
+			r->ambiguous++;
+			return NO_INDEX;
+		}
+		found = (int32_t)i;
+	}
+	return found;
+}
+
+static int32_t process_of_pid(struct reader *r, const struct log_line *l, int32_t pid)
+{
+	const struct process *writer =
+		l->process == NO_INDEX ? NULL : &r->t->processes.v[l->process];
+	int32_t found = beside_writer(r->t, writer, pid, l->at_ns);
+
+	return found == NO_INDEX ? in_any_namespace(r, pid, l->at_ns) : found;
 }
 
 /*
  * Takes `(Name pid=N) ` off `*line`; the process is the
  * one that it names, else the one that wrote the line.
  */
-static int32_t take_prefix(const struct trace *t, const struct log_line *l, char **line)
+static int32_t take_prefix(struct reader *r, const struct log_line *l, char **line)
 {
 	int from, to;
 	int32_t named;
@@ -97,7 +144,7 @@ static int32_t take_prefix(const struct trace *t, const struct log_line *l, char
 	if (!line_matches("^[ \t]*\\([A-Za-z0-9_.= -]+ pid=([0-9]+)\\) ?", *line, 0, NULL, &to))
 		return l->process;
 	line_matches("^[ \t]*\\([A-Za-z0-9_.= -]+ pid=([0-9]+)\\) ?", *line, 1, &from, NULL);
-	named = process_of_pid(t, atoi(*line + from), l->at_ns);
+	named = process_of_pid(r, l, atoi(*line + from));
 	*line += to;
 	return named == NO_INDEX ? l->process : named;
 }
@@ -289,10 +336,15 @@ void engine_declare_spans(const struct engine *e, struct trace *t)
 		int32_t process;
 
 		plain_text(l->text, text);
-		process = take_prefix(t, l, &line);
+		process = take_prefix(&r, l, &line);
 		for (const struct line_rule *rule = r.e->lines; rule->key; rule++)
 			if (line_matches(rule->pattern, line, 0, NULL, NULL))
 				read_rule(&r, rule, l, process, line);
 	}
 	close_open(&r);
+	if (r.ambiguous)
+		trace_note(t, "engine", "warning", r.ambiguous,
+			   "log lines name a pid that is ambiguous: several pid namespaces have "
+			   "it; they "
+			   "are taken as the writer's");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The shim's process table beside the trace's processes. Where the kernel side saw the tree it is
- * the authority and an image only finds its process; else images are the tree, together with what
- * /proc showed.
+ * the authority and an image only finds its process (match.c); else images are the tree, together
+ * with what /proc showed.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -17,8 +17,8 @@
 #include "base/str.h"
 #include "ingest/inside.h"
 
-/* How far before its constructor a program's exec, or its fork, can lie. */
-#define START_SLACK_NS (500 * NS_PER_MS)
+/* Of programs that are left out. */
+#define NAMES_TOLD 3
 /* A process gone sooner may have died before the shim's constructor ran. */
 #define SHORT_LIFE_NS (20 * NS_PER_MS)
 
@@ -38,51 +38,6 @@ static const char *text_or_null(struct trace *t, const char *s)
 	return *s ? trace_str(t, s) : NULL;
 }
 
-static bool same_program(const struct process *p, const struct wire_process *w)
-{
-	if (p->exe && *w->exe)
-		return strcmp(p->exe, w->exe) == 0 || str_ends(p->exe, w->exe) ||
-		       str_ends(w->exe, p->exe);
-	return p->name && *w->comm && strcmp(p->name, w->comm) == 0;
-}
-
-/*
- * In another pid namespace the guest's number is not ours:
- * an image of the same program that came just before.
- */
-static int32_t match_by_time(const struct trace *t, const struct wire_process *w)
-{
-	int32_t found = NO_INDEX;
-
-	for (size_t i = 0; i < t->processes.n; i++) {
-		const struct process *p = &t->processes.v[i];
-		uint64_t at = p->exec_ns != UNKNOWN ? p->exec_ns : p->start_ns;
-
-		if (p->shim || at > w->start_ns || w->start_ns - at > START_SLACK_NS ||
-		    !same_program(p, w))
-			continue;
-		if (found != NO_INDEX)
-			return NO_INDEX; /* two that fit: neither is claimed */
-		found = (int32_t)i;
-	}
-	return found;
-}
-
-static int32_t find_process(const struct trace *t, const struct wire_process *w)
-{
-	int32_t found = trace_process_at(t, w->pid, w->start_ns);
-
-	/* /proc tells the start of a process in ticks, and the sampler sees it late. */
-	for (size_t i = 0; i < t->processes.n && found == NO_INDEX; i++) {
-		const struct process *p = &t->processes.v[i];
-
-		if (p->pid == w->pid && p->start_ns > w->start_ns &&
-		    p->start_ns - w->start_ns < START_SLACK_NS && !p->shim)
-			found = (int32_t)i;
-	}
-	return found;
-}
-
 static int32_t add_process(struct trace *t, const struct wire_process *w)
 {
 	int32_t parent = trace_process_at(t, w->ppid, w->start_ns);
@@ -90,6 +45,7 @@ static int32_t add_process(struct trace *t, const struct wire_process *w)
 
 	p->pid = w->pid;
 	p->ppid = w->ppid;
+	p->pid_ns = w->pid_ns;
 	p->parent = parent;
 	p->start_ns = w->start_ns;
 	p->exec_ns = p->end_ns = UNKNOWN;
@@ -139,18 +95,133 @@ static int by_start(const void *a, const void *b)
 	return ((*x)->start_ns > (*y)->start_ns) - ((*x)->start_ns < (*y)->start_ns);
 }
 
-static void match_image(struct ingest *in, struct image *image, const struct wire_process *w)
+/*
+ * A process that the kernel side would have told of is never made up from what the shim says; nor
+ * one of another pid namespace, whose number here nobody knows.
+ */
+static bool may_add(const struct trace *t, const struct wire_process *w)
+{
+	if ((t->saw & SAW_TREE) && !t->tree_lost)
+		return false;
+	return !w->pid_ns || !t->pid_ns || w->pid_ns == t->pid_ns;
+}
+
+static void take_image(struct ingest *in, struct image *image, const struct wire_process *w,
+		       int32_t index)
 {
 	struct trace *t = in->t;
-	int32_t index = find_process(t, w);
+	struct process *p = &t->processes.v[index];
 
-	if (index == NO_INDEX)
-		index = match_by_time(t, w);
-	if (index == NO_INDEX)
-		index = add_process(t, w);
+	if (!p->pid_ns && w->pid_ns)
+		p->pid_ns = w->pid_ns;
+	if (!p->ns_pid && (w->pid != p->pid || trace_is_foreign(t, p)))
+		p->ns_pid = w->pid;
 	image->process = index;
+	image->foreign = p->ns_pid != 0;
 	describe(t, index, w);
 	t->processes.v[index].shim = true;
+}
+
+/* How many programs are told of, and the first few names. */
+struct left {
+	uint64_t count;
+	struct str names;
+};
+
+static void tell_left(struct trace *t, struct left *left, const char *text)
+{
+	if (left->count)
+		trace_note(t, "ingest", "loss", left->count, "%s (%s%s): left out", text,
+			   str_get(&left->names), left->count > NAMES_TOLD ? ", …" : "");
+	str_free(&left->names);
+}
+
+/* An image that waits for its process. */
+struct waiting {
+	const struct wire_process *w;
+	struct image *image;
+	int32_t guess;
+};
+
+typedef VEC(struct waiting) waiting_list;
+
+/* Does another process want the same one? Several images of one process do not contend. */
+static bool contested(const waiting_list *list, const struct waiting *x)
+{
+	vec_for_each (y, list)
+		if (y->guess == x->guess &&
+		    (y->w->pid != x->w->pid || y->w->pid_ns != x->w->pid_ns))
+			return true;
+	return false;
+}
+
+/* A number may be known by what was matched before. */
+static int32_t match_guess(const struct ingest *in, const struct wire_process *w)
+{
+	int32_t index = match_number(in, w);
+
+	return index == NO_INDEX ? match_circumstance(in, w) : index;
+}
+
+/* With each image that finds its process, others have fewer left to choose from. */
+static void match_by_round(struct ingest *in, waiting_list *list)
+{
+	size_t left;
+
+	do {
+		left = 0;
+		vec_for_each (x, list)
+			x->guess = match_guess(in, x->w);
+		for (size_t i = 0; i < list->n; i++) {
+			struct waiting *x = &list->v[i];
+
+			if (x->guess >= 0 && !contested(list, x))
+				take_image(in, x->image, x->w, x->guess);
+		}
+		for (size_t i = 0; i < list->n; i++)
+			if (list->v[i].image->process == NO_INDEX)
+				list->v[left++] = list->v[i];
+		if (left == list->n)
+			return;
+		list->n = left;
+	} while (left);
+}
+
+static void leave_out(struct ingest *in, const waiting_list *list)
+{
+	struct left ambiguous = {0}, outside = {0};
+
+	vec_for_each (x, list) {
+		struct left *left = x->guess == NO_INDEX ? &outside : &ambiguous;
+
+		x->image->left_out = true;
+		if (left->count++ < NAMES_TOLD)
+			str_addf(&left->names, "%s%s", left->names.n ? ", " : "", x->w->comm);
+	}
+	tell_left(in->t, &ambiguous,
+		  "programs in other pid namespaces are ambiguous: they fit several processes");
+	tell_left(in->t, &outside, "programs whose process is not known reported");
+}
+
+static void match_all(struct ingest *in, struct wire_process **order, size_t n,
+		      const struct wire_process *all)
+{
+	waiting_list list = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		struct waiting x = {order[i], &in->images.v[order[i] - all], NO_INDEX};
+		int32_t index = match_number(in, x.w);
+
+		if (index == NO_INDEX && may_add(in->t, x.w))
+			index = add_process(in->t, x.w);
+		if (index >= 0)
+			take_image(in, x.image, x.w, index);
+		else
+			vec_push(&list, x);
+	}
+	match_by_round(in, &list);
+	leave_out(in, &list);
+	vec_free(&list);
 }
 
 void guests_read(struct ingest *in)
@@ -171,8 +242,7 @@ void guests_read(struct ingest *in)
 	/* Parents before children, a fork before its exec. */
 	if (order.n)
 		qsort(order.v, order.n, sizeof(order.v[0]), by_start);
-	vec_for_each (w, &order)
-		match_image(in, &in->images.v[*w - all], *w);
+	match_all(in, order.v, order.n, all);
 	vec_free(&order);
 	free(all);
 }
@@ -218,6 +288,9 @@ static const char *unloadable(int fd)
 	return why;
 }
 
+#define CLEARED "environment cleared"
+
+/* NULL: not known. */
 static const char *why_uncovered(const struct process *p)
 {
 	const char *why = NULL;
@@ -234,18 +307,22 @@ static const char *why_uncovered(const struct process *p)
 		return NULL;
 	why = unloadable(fd);
 	close(fd);
-	return why ? why : "environment cleared";
+	return why ? why : CLEARED;
 }
 
 void guests_uncovered(struct ingest *in)
 {
 	struct trace *t = in->t;
 	struct ring_loss loss = {0};
+	const char *why;
 	uint64_t count = 0;
+	bool left_out = false;
 
 	if (!in->memory || !in->images.n)
 		return;
 	ring_loss(&in->reader, &loss);
+	vec_for_each (image, &in->images)
+		left_out |= image->left_out;
 	for (size_t i = 0; i < t->processes.n; i++) {
 		struct process *p = &t->processes.v[i];
 		uint64_t end = p->end_ns == UNKNOWN ? t->run.end_ns : p->end_ns;
@@ -260,7 +337,9 @@ void guests_uncovered(struct ingest *in)
 		}
 		if (loss.processes || end < p->exec_ns || end - p->exec_ns < SHORT_LIFE_NS)
 			continue;
-		p->uncovered = trace_str(t, why_uncovered(p));
+		why = why_uncovered(p);
+		/* One that was left out may be the shim in it. */
+		p->uncovered = trace_str(t, why && left_out && !strcmp(why, CLEARED) ? NULL : why);
 		count += p->uncovered != NULL;
 	}
 	if (count)

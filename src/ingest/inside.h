@@ -16,7 +16,9 @@
 
 /* A wire_process that was matched with the trace's processes. */
 struct image {
-	int32_t process;	   /* NO_INDEX: its entry was not whole */
+	int32_t process;	   /* NO_INDEX: its entry was not whole, or it is left out */
+	bool left_out;		   /* its process is not known; said once */
+	bool foreign;		   /* its numbers are those of another pid namespace */
 	VEC(const char *) symbols; /* by the number that calls carry; NULL unknown */
 };
 
@@ -87,6 +89,16 @@ void guests_read(struct ingest *in);
 void guests_done(struct ingest *in);
 /* Why processes without a shim are not covered. */
 void guests_uncovered(struct ingest *in);
+
+/*
+ * match.c: the process that an image is, by its number, or by all else that is known of both.
+ * NO_INDEX: none; MATCH_MANY: it could be several.
+ */
+#define MATCH_MANY (-2)
+int32_t match_number(const struct ingest *in, const struct wire_process *w);
+int32_t match_circumstance(const struct ingest *in, const struct wire_process *w);
+/* A thread as the image numbers it, in coldprof's numbers; where nobody knows that, negative. */
+int32_t match_thread(const struct ingest *in, const struct image *image, int32_t tid);
 
 /* memory.c: the shim's records → files, accesses, calls, counters, coverage, log, yields. */
 void memory_read(struct ingest *in);

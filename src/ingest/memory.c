@@ -23,6 +23,11 @@ static int32_t process_of(const struct ingest *in, const struct ring_record *rec
 	return rec->process < in->images.n ? in->images.v[rec->process].process : NO_INDEX;
 }
 
+static int32_t thread_of(const struct ingest *in, const struct ring_record *rec)
+{
+	return match_thread(in, &in->images.v[rec->process], rec->head.tid);
+}
+
 static bool sane_times(uint64_t start_ns, uint64_t end_ns)
 {
 	return start_ns && start_ns <= end_ns && end_ns < TIME_MAX;
@@ -214,7 +219,7 @@ static void take_call(struct ingest *in, const struct ring_record *rec)
 	c = vec_add(&in->calls);
 	*c = (struct call){
 		.process = image->process,
-		.tid = w->head.tid,
+		.tid = thread_of(in, rec),
 		.start_ns = w->start_ns,
 		.end_ns = w->end_ns,
 		.bytes = w->bytes <= BYTES_MAX ? w->bytes : 0,
@@ -234,7 +239,7 @@ static struct access *add_access(struct ingest *in, const struct ring_record *re
 	struct access *a = vec_add(&in->t->accesses);
 
 	a->process = process_of(in, rec);
-	a->tid = rec->head.tid;
+	a->tid = thread_of(in, rec);
 	a->file = file;
 	a->mode = mode;
 	a->source = SOURCE_SHIM;
@@ -326,7 +331,7 @@ static void take_yield(struct ingest *in, const struct ring_record *rec)
 		return;
 	}
 	y = vec_add(&in->yields);
-	*y = (struct yielded){process_of(in, rec), rec->head.tid, w->start_ns, w->calls};
+	*y = (struct yielded){process_of(in, rec), thread_of(in, rec), w->start_ns, w->calls};
 }
 
 static int by_thread_time(const void *a, const void *b)
@@ -426,7 +431,8 @@ void memory_read(struct ingest *in)
 	/* Files and symbols first: chunks are in no order. */
 	while (ring_next(&in->reader, &rec)) {
 		if (process_of(in, &rec) == NO_INDEX) {
-			in->skipped++;
+			in->skipped +=
+				rec.process >= in->images.n || !in->images.v[rec.process].left_out;
 			continue;
 		}
 		if (rec.kind == WIRE_FILE)

@@ -71,6 +71,7 @@ void trace_done(struct trace *t)
 	vec_free(&t->files);
 	vec_free(&t->io);
 	vec_free(&t->accesses);
+	vec_free(&t->numbers);
 	vec_free(&t->execs);
 	vec_free(&t->log);
 	vec_free(&t->listeners);
@@ -150,6 +151,11 @@ int32_t trace_process_at(const struct trace *t, int32_t pid, uint64_t at_ns)
 			found = (int32_t)i;
 	}
 	return found;
+}
+
+bool trace_is_foreign(const struct trace *t, const struct process *p)
+{
+	return p->pid_ns && t->pid_ns && p->pid_ns != t->pid_ns;
 }
 
 const char *item_word(enum item item)

@@ -110,7 +110,9 @@ enum file_class {
 #define NO_INDEX (-1)
 
 struct process {
-	int32_t pid, ppid;
+	int32_t pid, ppid; /* in coldprof's pid namespace */
+	uint32_t pid_ns;   /* inode of its own pid namespace; 0 unknown; kept only in memory */
+	int32_t ns_pid;	   /* its number there; 0 unknown, or the same as pid */
 	int32_t parent;	   /* index in the trace, NO_INDEX for the root and for orphans seen late */
 	uint64_t start_ns; /* fork; for the root its exec */
 	uint64_t exec_ns;  /* last exec before its first evidence; UNKNOWN: it never called exec */
@@ -195,6 +197,11 @@ struct access {
 	uint64_t storage_bytes;		 /* page-cache fills and direct reads */
 	uint64_t busy_ns;		 /* inside the reads or faults; UNKNOWN */
 	uint64_t min_offset, max_offset; /* in the file; UNKNOWN */
+};
+
+/* A thread of another pid namespace: its number here, and there. */
+struct thread_number {
+	int32_t process, tid, ns_tid;
 };
 
 /* An exec that succeeded. A process may have several. */
@@ -291,14 +298,17 @@ enum saw {
 
 struct trace {
 	struct run run;
-	unsigned saw;		       /* enum saw */
+	unsigned saw;	 /* enum saw */
+	bool tree_lost;	 /* records were lost: SAW_TREE may miss processes; not stored */
+	uint32_t pid_ns; /* inode of coldprof's own pid namespace; 0 unknown; not stored */
 	VEC(struct process) processes; /* [0] is the root */
 	VEC(struct evidence) evidence;
 	VEC(struct span) spans;
 	VEC(struct thread_time) times;
 	VEC(struct file) files;
 	VEC(struct file_io) io;
-	VEC(struct access) accesses; /* not stored */
+	VEC(struct access) accesses;	   /* not stored */
+	VEC(struct thread_number) numbers; /* not stored */
 	VEC(struct exec_event) execs;
 	VEC(struct log_line) log;
 	VEC(struct listener) listeners;
@@ -347,6 +357,8 @@ void trace_note(struct trace *t, const char *source, const char *severity, uint6
  * The process with this pid that lived at `at_ns` (pids are reused); NO_INDEX when there is none.
  */
 int32_t trace_process_at(const struct trace *t, int32_t pid, uint64_t at_ns);
+/* Is `p` known to live in another pid namespace than coldprof? Its own number is then ns_pid. */
+bool trace_is_foreign(const struct trace *t, const struct process *p);
 
 const char *item_word(enum item item);	/* "process_init" */
 const char *item_title(enum item item); /* "process init" */

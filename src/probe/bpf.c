@@ -37,7 +37,6 @@ void bpf_close(struct probe *p)
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -94,12 +93,11 @@ __attribute__((format(printf, 2, 0))) static int hear(enum libbpf_print_level le
 
 static int set_constants(struct probe *p, struct coldprof_bpf *skel)
 {
-	struct stat st;
 	int i;
 
-	if (stat("/proc/self/ns/pid", &st) < 0)
-		return -errno;
-	skel->rodata->pidns_inum = (uint32_t)st.st_ino;
+	if (!p->trace->pid_ns)
+		return -ENOENT; /* no /proc */
+	skel->rodata->pidns_inum = p->trace->pid_ns;
 	skel->rodata->root_pid = p->opt.root_pid;
 	skel->rodata->bpf_o_direct = O_DIRECT;
 	skel->rodata->wake_bytes = 1 << 20;
@@ -300,10 +298,14 @@ static void report(struct probe *p, uint64_t faults)
 {
 	uint64_t ends = counter(p, KERNEL_FAULT_ENDS), n;
 
-	if ((n = counter(p, KERNEL_LOST_RECORDS)))
+	if ((n = counter(p, KERNEL_LOST_RECORDS))) {
+		p->trace->tree_lost = true;
 		trace_note(p->trace, "bpf", "loss", n, "records that found a full ring");
-	if ((n = counter(p, KERNEL_LOST_THREADS)))
+	}
+	if ((n = counter(p, KERNEL_LOST_THREADS))) {
+		p->trace->tree_lost = true;
 		trace_note(p->trace, "bpf", "loss", n, "threads that found a full table");
+	}
 	if ((n = counter(p, KERNEL_FAULTS_UNTIMED)))
 		trace_note(p->trace, "bpf", "info", n, "page faults whose start was not seen");
 	/* A few come after the end of their thread. */

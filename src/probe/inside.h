@@ -44,7 +44,8 @@ struct thread {
 	uint32_t idle;		      /* samples in a row without work */
 	uint64_t next_ns;	      /* not looked at before */
 	bool seen;
-	int fd; /* its schedstat, -1 not open */
+	bool numbered; /* its number in its own pid namespace was looked up */
+	int fd;	       /* its schedstat, -1 not open */
 	UT_hash_handle hh;
 };
 
@@ -105,6 +106,14 @@ void tree_exit(struct probe *p, struct proc *proc, uint64_t at_ns, int32_t statu
 void tree_name(struct probe *p, struct proc *proc, const char *name);
 void tree_free(struct probe *p);
 
+/*
+ * pidns.c: numbers in pid namespaces other than ours. The kernel programs tell them; where they do
+ * not run, /proc is asked while the process lives.
+ */
+uint32_t pidns_own(void); /* inode; 0 unknown */
+void pidns_set(struct probe *p, struct proc *proc, uint32_t pid_ns, int32_t number);
+void pidns_look(struct probe *p, struct proc *proc);
+
 /* procfs.c: everything that /proc tells of one process. */
 struct proc_stat {
 	char state;
@@ -124,6 +133,10 @@ int procfs_exe(int32_t pid, char *buf, size_t size);
 int procfs_children(int32_t pid, void (*fn)(void *arg, int32_t child), void *arg);
 /* The command line with secrets masked, NULL when it cannot be had. Caller frees. */
 char *procfs_command(int32_t pid);
+/* Inode of its pid namespace. Returns: 0 or -errno. */
+int procfs_pid_ns(int32_t pid, uint32_t *ret_inode);
+/* Number of the thread in its own pid namespace. Returns: 0 or -errno. */
+int procfs_number(int32_t pid, int32_t tid, int32_t *ret_number);
 /*
  * The title that a process gave itself, or NULL when
  * its command line is that of an exec. Caller frees.

@@ -8,6 +8,7 @@ libcoldprof_a_SOURCES += \
 	%D%/log.c \
 	%D%/maps.c \
 	%D%/perf.c \
+	%D%/pidns.c \
 	%D%/probe.c %D%/probe.h \
 	%D%/procfs.c \
 	%D%/records.c \

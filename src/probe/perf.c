@@ -250,8 +250,11 @@ static void on_fork(struct probe *p, const struct task *t)
 		return;
 	}
 	proc = tree_find(p, (int32_t)t->pid);
-	if (proc && p->tree_by == TREE_PERF)
+	if (proc && p->tree_by == TREE_PERF) {
 		thread_new(p, proc, (int32_t)t->tid, t->time);
+		if (trace_is_foreign(p->trace, &p->trace->processes.v[proc->index]))
+			pidns_look(p, proc);
+	}
 }
 
 /*
@@ -284,6 +287,7 @@ static void on_comm(struct probe *p, const struct comm *c, uint64_t at_ns)
 		tree_exec(p, proc, at_ns, NULL, command);
 		free(command);
 		thread_only(p, proc, (int32_t)c->pid, at_ns);
+		pidns_look(p, proc);
 	}
 	tree_name(p, proc, c->name);
 }
@@ -361,9 +365,11 @@ uint64_t perf_drain(struct probe *p, bool all)
 
 void perf_report(struct probe *p)
 {
-	if (p->perf && p->perf->lost)
-		trace_note(p->trace, "perf", "loss", p->perf->lost,
-			   "records of forks, mappings or faults that found a full ring");
+	if (!p->perf || !p->perf->lost)
+		return;
+	p->trace->tree_lost |= p->tree_by == TREE_PERF;
+	trace_note(p->trace, "perf", "loss", p->perf->lost,
+		   "records of forks, mappings or faults that found a full ring");
 }
 
 void perf_close(struct probe *p)

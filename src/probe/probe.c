@@ -95,6 +95,7 @@ static void add_root(struct probe *p)
 	root = tree_fork(p, p->opt.root_pid, st.ppid, p->opened_ns);
 	root->ticks = st.start_ticks;
 	tree_name(p, root, st.comm);
+	pidns_set(p, root, p->trace->pid_ns, 0);
 	if (procfs_exe(root->pid, exe, sizeof(exe)) == 0)
 		p->trace->processes.v[root->index].exe = trace_str(p->trace, exe);
 }
@@ -143,6 +144,7 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 	p->trace = t;
 	p->epoll_fd = p->timer_fd = p->diag_fd = -1;
 	p->opened_ns = clock_now_ns();
+	t->pid_ns = pidns_own();
 	p->own_cpu_ns = own_cpu_ns();
 	p->boot_offset_ns = boot_offset();
 	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -185,6 +187,8 @@ static void read_titles(struct probe *p)
 
 	HASH_ITER (hh, p->procs, proc, next) {
 		char *title = procfs_title(proc->pid);
+
+		pidns_look(p, proc);
 
 		if (title && title[0] && p->trace->processes.v[proc->index].name &&
 		    str_starts(title, p->trace->processes.v[proc->index].name))

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -110,6 +111,36 @@ char *procfs_command(int32_t pid)
 	text = mask_words(words, n > 4096 ? 4096 : (size_t)n);
 	free(words);
 	return text;
+}
+
+int procfs_pid_ns(int32_t pid, uint32_t *ret_inode)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	if (stat(path, &st) < 0)
+		return -errno;
+	*ret_inode = (uint32_t)st.st_ino;
+	return 0;
+}
+
+int procfs_number(int32_t pid, int32_t tid, int32_t *ret_number)
+{
+	char path[64], text[4096], *line;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	n = io_read_small(path, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	/* From the namespace of /proc inwards: the last is its own. */
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return -ENOENT;
+	line[1 + strcspn(line + 1, "\n")] = '\0';
+	*ret_number = (int32_t)strtol(strrchr(line, '\t') + 1, NULL, 10);
+	return 0;
 }
 
 char *procfs_title(int32_t pid)

@@ -28,6 +28,20 @@ static const char *path_text(const struct kernel_names *names, struct str *room)
 	return str_get(room);
 }
 
+static void on_fork(struct probe *p, const struct kernel_fork *r)
+{
+	struct proc *proc = tree_fork(p, r->head.pid, (int32_t)r->head.value, r->head.at_ns);
+
+	pidns_set(p, proc, r->pid_ns, r->number);
+}
+
+static void on_thread(struct probe *p, struct proc *proc, const struct kernel_fork *r)
+{
+	struct thread_number n = {proc->index, r->head.tid, r->number};
+
+	vec_push(&p->trace->numbers, n);
+}
+
 static void on_exec(struct probe *p, struct proc *proc, const struct kernel_exec *r)
 {
 	char *command = mask_words(r->command, r->command_bytes);
@@ -149,6 +163,9 @@ static void on_proc_record(struct probe *p, struct proc *proc, const void *data)
 	case KERNEL_EXIT:
 		tree_exit(p, proc, head->at_ns, (int32_t)head->value);
 		break;
+	case KERNEL_THREAD:
+		on_thread(p, proc, data);
+		break;
 	case KERNEL_NAME:
 		tree_name(p, proc, ((const struct kernel_name *)data)->comm);
 		break;
@@ -192,7 +209,7 @@ int records_take(void *arg, void *data, size_t size)
 	}
 	if (head->kind == KERNEL_FORK) {
 		if (p->tree_by == TREE_BPF)
-			tree_fork(p, head->pid, (int32_t)head->value, head->at_ns);
+			on_fork(p, data);
 		return 0;
 	}
 	if (p->tree_by != TREE_BPF && (head->kind == KERNEL_EXEC || head->kind == KERNEL_EXIT))

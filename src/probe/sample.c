@@ -50,6 +50,7 @@ static void child_seen(void *arg, int32_t pid)
 	proc = tree_fork(p, pid, st.ppid, start_ns);
 	proc->ticks = st.start_ticks;
 	tree_name(p, proc, st.comm);
+	pidns_look(p, proc);
 }
 
 static void exec_seen(struct probe *p, struct proc *proc, uint64_t now_ns, const char *exe)

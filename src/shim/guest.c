@@ -38,6 +38,16 @@ static struct wire_process *take_entry(uint32_t *ret_index)
 	return NULL;
 }
 
+/* 0: /proc is not mounted here. */
+static uint32_t pid_namespace(void)
+{
+	struct stat st;
+
+	if (sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) != 0)
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
 bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags)
 {
 	struct wire_process *p;
@@ -51,6 +61,7 @@ bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags)
 	p->flags = flags;
 	p->pid = (int32_t)sys3(SYS_getpid, 0, 0, 0);
 	p->ppid = (int32_t)sys3(SYS_getppid, 0, 0, 0);
+	p->pid_ns = pid_namespace();
 	p->start_ns = start_ns;
 	sys3(SYS_prctl, PR_GET_NAME, p->comm, 0);
 	l->process = p;

@@ -40,6 +40,7 @@ enum field_type {
 	F_U64,	  /* UNKNOWN is NULL */
 	F_INDEX,  /* int32_t, NO_INDEX is NULL */
 	F_STATUS, /* int32_t, -1 is NULL */
+	F_NUMBER, /* int32_t, 0 is NULL */
 	F_I32,
 	F_U16,
 	F_U8,

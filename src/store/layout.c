@@ -14,12 +14,12 @@
 
 static const struct field process_fields[] = {
 	FIELD(F_I32, process, pid),	  FIELD(F_I32, process, ppid),
-	FIELD(F_INDEX, process, parent),  FIELD(F_U64, process, start_ns),
-	FIELD(F_U64, process, exec_ns),	  FIELD(F_U64, process, end_ns),
-	FIELD(F_STATUS, process, status), FIELD(F_ROLE, process, role),
-	FIELD(F_BOOL, process, shim),	  FIELD(F_STR, process, name),
-	FIELD(F_STR, process, exe),	  FIELD(F_STR, process, command),
-	FIELD(F_STR, process, uncovered),
+	FIELD(F_NUMBER, process, ns_pid), FIELD(F_INDEX, process, parent),
+	FIELD(F_U64, process, start_ns),  FIELD(F_U64, process, exec_ns),
+	FIELD(F_U64, process, end_ns),	  FIELD(F_STATUS, process, status),
+	FIELD(F_ROLE, process, role),	  FIELD(F_BOOL, process, shim),
+	FIELD(F_STR, process, name),	  FIELD(F_STR, process, exe),
+	FIELD(F_STR, process, command),	  FIELD(F_STR, process, uncovered),
 };
 
 static const struct field file_fields[] = {

@@ -107,6 +107,9 @@ static int read_field(struct reader *rd, sqlite3_stmt *q, int i, const struct fi
 	case F_STATUS:
 		*(int32_t *)p = column_i32(q, i, -1);
 		return 0;
+	case F_NUMBER:
+		*(int32_t *)p = column_i32(q, i, 0);
+		return 0;
 	case F_I32:
 		*(int32_t *)p = sqlite3_column_int(q, i);
 		return 0;

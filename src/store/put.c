@@ -137,6 +137,9 @@ static int bind_field(struct writer *w, sqlite3_stmt *q, int i, const struct fie
 	case F_STATUS:
 		bind_i32_or_null(q, i, *(const int32_t *)p, -1);
 		return 0;
+	case F_NUMBER:
+		bind_i32_or_null(q, i, *(const int32_t *)p, 0);
+		return 0;
 	case F_I32:
 		sqlite3_bind_int(q, i, *(const int32_t *)p);
 		return 0;

@@ -43,7 +43,7 @@ CREATE TABLE run (
 
 CREATE TABLE process (
 	run INTEGER NOT NULL, id INTEGER NOT NULL,
-	pid INTEGER NOT NULL, ppid INTEGER NOT NULL, parent INTEGER,
+	pid INTEGER NOT NULL, ppid INTEGER NOT NULL, ns_pid INTEGER, parent INTEGER,
 	start_ns INTEGER, exec_ns INTEGER, end_ns INTEGER, status INTEGER,
 	role INTEGER NOT NULL, shim INTEGER NOT NULL,
 	name INTEGER, exe INTEGER, command INTEGER, uncovered INTEGER,
@@ -199,7 +199,7 @@ CREATE VIEW segments AS
 		LEFT JOIN process p ON p.run = x.run AND p.id = x.process LEFT JOIN string n ON n.id = p.name;
 
 CREATE VIEW processes AS
-	SELECT p.run, p.id, p.pid, p.ppid, p.parent, n.text AS name,
+	SELECT p.run, p.id, p.pid, p.ppid, p.ns_pid, p.parent, n.text AS name,
 		(p.start_ns - r.start_ns) / 1e9 AS start_s, (p.exec_ns - r.start_ns) / 1e9 AS exec_s,
 		(p.end_ns - r.start_ns) / 1e9 AS end_s, p.status, o.text AS role, p.shim,
 		e.text AS exe, c.text AS command, u.text AS uncovered

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC	 UINT64_C(0x314652504c4f4370) /* "pCOLPRF1" */
-#define WIRE_VERSION	 1u
+#define WIRE_VERSION	 2u
 #define WIRE_SIZE_MAX	 (UINT64_C(16) << 20)
 #define WIRE_HEADER_SIZE 4096u
 #define WIRE_SLOT_SIZE	 64u
@@ -73,8 +73,8 @@ enum wire_process_flag {
 };
 
 /*
- * One image of one process: an exec makes a new entry under the same pid. The pid is that of the
- * guest's own pid namespace.
+ * One image of one process: an exec makes a new entry under the same pid. The pids are those of the
+ * guest's own pid namespace, which has an inode by which the kernel tells it from all others.
  */
 struct wire_process {
 	uint32_t state; /* 1 once pid to exe are whole (release) */
@@ -88,8 +88,10 @@ struct wire_process {
 	char comm[16];
 	uint32_t argv_bytes; /* stored of argv, NUL between the words */
 	uint32_t argv_cut;   /* 1: there was more */
-	char exe[152];	     /* the path as exec was given it; cut where longer */
-	char argv[288];
+	uint32_t pid_ns;     /* inode of the pid namespace; 0 unknown: no /proc */
+	uint32_t reserved;
+	char exe[152]; /* the path as exec was given it; cut where longer */
+	char argv[280];
 };
 
 /* Slot 0 of a chunk. */

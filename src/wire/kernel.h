@@ -32,6 +32,7 @@ enum kernel_kind {
 	KERNEL_TIMES,
 	KERNEL_PATH,
 	KERNEL_LOG,
+	KERNEL_THREAD,
 };
 
 struct kernel_head {
@@ -41,7 +42,17 @@ struct kernel_head {
 	uint64_t at_ns; /* of the event, or begin of the first operation */
 };
 
-/* FORK, EXIT: the head alone. */
+/* EXIT: the head alone. */
+
+/*
+ * FORK: a new process. THREAD: one more thread, told only where it lives in
+ * another pid namespace than coldprof.
+ */
+struct kernel_fork {
+	struct kernel_head head;
+	uint32_t pid_ns; /* inode of its own pid namespace */
+	int32_t number;	 /* of the process or thread in there */
+};
 
 struct kernel_name {
 	struct kernel_head head;
@@ -147,6 +158,7 @@ enum kernel_counter {
 };
 
 _Static_assert(sizeof(struct kernel_head) == 24, "wire");
+_Static_assert(sizeof(struct kernel_fork) == 32, "wire");
 _Static_assert(sizeof(struct kernel_faults) == 88, "wire");
 _Static_assert(sizeof(struct kernel_io) == 96, "wire");
 _Static_assert(sizeof(struct kernel_times) == 72, "wire");

@@ -431,6 +431,44 @@ static void test_patterns(void)
 	   "patterns compile");
 }
 
+/* A pid in a line is the writer's: of its own namespace, or of the only one that has it. */
+static void test_namespaces(void)
+{
+	static const char took[] =
+		"(Worker pid=7) INFO [default_loader.py:384] Loading weights took "
+		"2.00 seconds";
+	struct trace t;
+
+	open_trace(&t);
+	t.pid_ns = 1;
+	for (int i = 1; i < 3; i++) {
+		t.processes.v[i].pid_ns = 2;
+		t.processes.v[i].ns_pid = i == 1 ? 1 : 7;
+	}
+	add_process(&t, 7, 0, 12 * NS_PER_SEC); /* 7 here is another */
+	t.processes.v[3].pid_ns = 1;
+	add_line(&t, 20, 1, took);
+	engine_declare_spans(&engine_vllm, &t);
+	is_int(t.spans.n ? t.spans.v[0].process : -1, 2, "the writer's own namespace");
+	trace_done(&t);
+
+	for (int others = 1; others < 3; others++) {
+		open_trace(&t);
+		t.pid_ns = t.processes.v[0].pid_ns = 1;
+		for (int i = 1; i < 3; i++) {
+			t.processes.v[i].pid_ns = 1 + (uint32_t)i;
+			t.processes.v[i].ns_pid = i == 2 || others == 2 ? 7 : 3;
+		}
+		add_line(&t, 20, 0, took);
+		engine_declare_spans(&engine_vllm, &t);
+		is_int(t.spans.n ? t.spans.v[0].process : -1, others == 1 ? 2 : 0,
+		       others == 1 ? "the only one that has the number"
+				   : "two that have it: the writer");
+		is_int((int64_t)t.diagnostics.n, others - 1, "and it is said to be ambiguous");
+		trace_done(&t);
+	}
+}
+
 int main(void)
 {
 	test_commands();
@@ -439,6 +477,7 @@ int main(void)
 	test_weights();
 	test_variables();
 	test_spans();
+	test_namespaces();
 	test_phrasings();
 	test_unfinished();
 	test_patterns();

@@ -202,17 +202,6 @@ static void test_tree(void)
 	is_int(first(&t, KIND_CU_INIT)->process, 1, "records find their process");
 	writer_close(&w);
 	trace_done(&t);
-
-	/* Another pid namespace: the number is another's, the program and the moment tell. */
-	open_trace(&t, SAW_TREE);
-	add_process(&t, 5003, 0, 400 * MS, "/nowhere/worker", "worker");
-	writer_open(&w);
-	writer_process(&w, 2, 1, 403 * MS, WIRE_PROCESS_EXEC, "/nowhere/worker", "worker", 6);
-	run(&t, &w);
-	is_int((int64_t)t.processes.n, 2, "no process is made up");
-	ok(t.processes.v[1].shim, "the worker is found by program and time");
-	writer_close(&w);
-	trace_done(&t);
 }
 
 static void test_yields(void)

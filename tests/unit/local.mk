@@ -16,8 +16,10 @@ TESTS += tests/unit/mask_test
 tests_unit_mask_test_SOURCES = %D%/mask_test.c
 tests_unit_mask_test_LDADD = $(ROOM_LIBS)
 
-check_PROGRAMS += tests/unit/ingest_test tests/unit/ingest_files_test
-TESTS += tests/unit/ingest_test tests/unit/ingest_files_test
+check_PROGRAMS += tests/unit/ingest_test tests/unit/ingest_files_test tests/unit/ingest_match_test
+TESTS += tests/unit/ingest_test tests/unit/ingest_files_test tests/unit/ingest_match_test
+tests_unit_ingest_match_test_SOURCES = %D%/ingest_match_test.c %D%/ingest_trace.h %D%/wire_writer.h
+tests_unit_ingest_match_test_LDADD = $(ROOM_LIBS)
 tests_unit_ingest_files_test_SOURCES = %D%/ingest_files_test.c %D%/ingest_trace.h %D%/wire_writer.h
 tests_unit_ingest_files_test_LDADD = $(ROOM_LIBS)
 tests_unit_ingest_test_SOURCES = %D%/ingest_test.c %D%/ingest_trace.h %D%/wire_writer.h

@@ -35,8 +35,8 @@ static void compare_run(const struct trace *a, const struct trace *b)
 static void compare_rows(const struct trace *a, const struct trace *b)
 {
 	EACH (processes) {
-		SAME(pid), SAME(ppid), SAME(parent), SAME(start_ns), SAME(exec_ns), SAME(end_ns),
-			SAME(status), SAME(role);
+		SAME(pid), SAME(ppid), SAME(ns_pid), SAME(parent), SAME(start_ns), SAME(exec_ns),
+			SAME(end_ns), SAME(status), SAME(role);
 		SAME(shim), SAME_STR(name), SAME_STR(exe), SAME_STR(command), SAME_STR(uncovered);
 	}
 	EACH (files) {

@@ -150,7 +150,8 @@ static inline void random_trace(struct trace *t)
 	for (size_t i = 0; i < 1 + n / 4; i++) {
 		vec_push(&t->processes,
 			 ((struct process){(int32_t)random_below(99999),
-					   (int32_t)random_below(99999), some_index(i), some_u64(),
+					   (int32_t)random_below(99999), 0,
+					   (int32_t)random_below(3), some_index(i), some_u64(),
 					   some_u64(), some_u64(), (int32_t)random_below(70000) - 1,
 					   (uint8_t)random_below(ROLE_COUNT), random_below(2),
 					   some_str(t), some_str(t), some_str(t), some_str(t)}));
