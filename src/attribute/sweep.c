@@ -136,9 +136,10 @@ static void heap_pop(iv_list *h, uint64_t *steps)
 	h->v[i] = x;
 }
 
-static void append(iv_list *out, const struct iv *top, uint64_t a, uint64_t b)
+/* What lies in `out` below `base` is another thread's or process's: it never goes on. */
+static void append(iv_list *out, size_t base, const struct iv *top, uint64_t a, uint64_t b)
 {
-	struct iv *last = out->n ? vec_last(out) : NULL;
+	struct iv *last = out->n > base ? vec_last(out) : NULL;
 	struct iv x = {a, b, top->tie, top->ref};
 
 	if (last && last->b == a && last->ref == x.ref && last->tie == x.tie)
@@ -151,7 +152,7 @@ void iv_flatten(const struct iv *v, size_t n, iv_list *out, uint64_t *steps)
 {
 	iv_list open = {0};
 	uint64_t now = 0, to;
-	size_t i = 0;
+	size_t i = 0, base = out->n;
 
 	while (i < n || open.n) {
 		++*steps;
@@ -170,7 +171,7 @@ void iv_flatten(const struct iv *v, size_t n, iv_list *out, uint64_t *steps)
 		to = open.v[0].b;
 		if (i < n && v[i].a < to)
 			to = v[i].a;
-		append(out, &open.v[0], now, to);
+		append(out, base, &open.v[0], now, to);
 		now = to;
 	}
 	vec_free(&open);

@@ -48,7 +48,7 @@ typedef VEC(struct iv) iv_list;
 void iv_sort(struct iv *v, size_t n, uint64_t *steps);
 /*
  * From `v`, sorted by a, append to `out` the disjoint pieces
- * in which each one is the innermost. Empty ones vanish.
+ * in which each one is the innermost. Empty ones vanish. What `out` holds already stays as it is.
  */
 void iv_flatten(const struct iv *v, size_t n, iv_list *out, uint64_t *steps);
 /* The piece of a disjoint, sorted list that holds t, or the next one; n when there is none. */

@@ -62,3 +62,4 @@ EXTRA_DIST += %D%/attribution/26-package-built-at-start.txt
 EXTRA_DIST += %D%/attribution/27-outlives-ready.txt
 EXTRA_DIST += %D%/attribution/28-short-wait-on-child.txt
 EXTRA_DIST += %D%/attribution/29-before-the-run.txt
+EXTRA_DIST += %D%/attribution/30-touching-threads.txt

@@ -16,7 +16,7 @@
 #define NEW_SEEDS   100
 
 /* New seeds that once failed. */
-static const uint64_t once_failed[] = {508464587};
+static const uint64_t once_failed[] = {508464587, 1033890, 1074772};
 
 struct random {
 	uint64_t x;
