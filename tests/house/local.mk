@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-HOUSE_TESTS = %D%/includes.sh %D%/spdx.sh %D%/lengths.sh %D%/words.sh %D%/sum.sh
+HOUSE_TESTS = %D%/includes.sh %D%/spdx.sh %D%/lengths.sh %D%/words.sh %D%/sum.sh %D%/tree.sh
 TESTS += $(HOUSE_TESTS)
-EXTRA_DIST += $(HOUSE_TESTS) %D%/files src/README tests/summary
+EXTRA_DIST += $(HOUSE_TESTS) %D%/files .gitignore src/README tests/summary
 
 # The tests of what is never preloaded: those that the sanitizers can watch.
 check-unit: all

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The list of the project's own files, by git and without it, in a tree that was built in.
+. "$top_srcdir/tests/tap.sh"
+
+without_git()
+{
+	GIT_DIR=/nowhere sh "$top_srcdir/tests/house/files" "$1"
+}
+
+mkdir -p "$tmp/t/a/.deps" "$tmp/t/b" "$tmp/t/.git"
+printf '%s\n' '# what is made' '*.o' '.deps/' '/made' '/made-*.x' '*.log' '!/b/*.log' >"$tmp/t/.gitignore"
+(cd "$tmp/t" && touch a/x.c a/x.o a/.deps/x.d a/made a/xo made made-1.2.x b/kept.log a/y.log .git/HEAD)
+is "without git: all that .gitignore does not name" "$(without_git "$tmp/t" | tr '\n' ' ')" \
+	".gitignore a/made a/x.c a/xo b/kept.log "
+
+if [ "$(cd "$top_srcdir" && git rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$top_srcdir" && pwd -P)" ]; then
+	is "without git: the same files as with it" "$(without_git "$top_srcdir")" \
+		"$(cd "$top_srcdir" && git ls-files -co --exclude-standard | sort -u)"
+else
+	skip "without git: the same files as with it" "no git, or not a clone"
+fi
+done_testing
