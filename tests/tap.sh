@@ -16,8 +16,11 @@ tap_planned=
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/coldprof-test.XXXXXX") || exit 1
 tap_out=$tmp/.tap.out
 tap_err=$tmp/.tap.err
+# Not in a child that a signal meets before it has let go of our traps.
 tap_cleanup() {
-	rm -rf "$tmp"
+	tap_self=$$
+	read -r tap_self tap_rest </proc/self/stat
+	[ "$tap_self" != $$ ] || rm -rf "$tmp"
 }
 trap tap_cleanup EXIT
 trap 'exit 1' HUP INT TERM

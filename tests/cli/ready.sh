@@ -13,10 +13,12 @@ last()
 	ask "select $1 from run order by id desc limit 1"
 }
 
-# Start in the background with FIFOs; the ledger's appearance says that the run is over.
+# Start in the background with FIFOs; the ledger's appearance says that the run is over. The last
+# run's must not be seen before the new one has its files.
 begin()
 {
 	: >"$hits"
+	: >"$tmp/err"
 	"$coldprof" --db "$db" "$@" >"$tmp/out" 2>"$tmp/err" &
 	us=$!
 }
