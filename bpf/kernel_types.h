@@ -85,6 +85,10 @@ struct file {
 	long long f_pos;
 } KERNEL_TYPE;
 
+struct fs_struct {
+	struct path root;
+} KERNEL_TYPE;
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
@@ -115,6 +119,7 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	struct pid *thread_pid;
 	struct mm_struct *mm;
+	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct task_struct *group_leader;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A file's path, read from the dentries: it holds for deleted
- * files and for processes that are gone when coldprof looks.
+ * A file's path, read from the dentries, up to where the paths of coldprof and its command begin: it
+ * holds for deleted files and for processes that are gone when coldprof looks.
  */
 #pragma once
 #include "state.bpf.h"
@@ -43,6 +43,8 @@ static __always_inline void path_walk(struct file *file, struct kernel_names *ou
 		uint32_t at = out->bytes;
 		long n;
 
+		if ((uint64_t)dentry == top_dentry && (uint64_t)vfs == top_mount)
+			return;
 		if (dentry == BPF_CORE_READ(vfs, mnt_root)) {
 			struct mount *mount = (void *)vfs - inside;
 			struct mount *above = BPF_CORE_READ(mount, mnt_parent);

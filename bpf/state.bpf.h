@@ -99,6 +99,8 @@ struct {
 
 uint32_t seeded;   /* the root has its entry */
 uint32_t detached; /* the run is over */
+/* Where paths begin, addresses: "/" of coldprof and its command, which may be in a chroot. */
+uint64_t top_mount, top_dentry;
 
 static const struct thread blank;
 
@@ -208,6 +210,8 @@ static __always_inline struct thread *seed(struct task_struct *task, uint32_t st
 	if (pid != root_pid)
 		return NULL;
 	seeded = 1;
+	top_mount = (uint64_t)BPF_CORE_READ(task, fs, root.mnt);
+	top_dentry = (uint64_t)BPF_CORE_READ(task, fs, root.dentry);
 	return thread_add(task, pid, pid, state, bpf_ktime_get_ns());
 }
 

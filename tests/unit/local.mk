@@ -40,5 +40,5 @@ tests_unit_store_open_test_SOURCES = %D%/store_open_test.c %D%/store_helpers.h %
 tests_unit_store_open_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS)
 tests_unit_store_open_test_LDADD = $(ROOM_LIBS)
 
-TESTS += tests/unit/probe_nobody.sh
-EXTRA_DIST += tests/unit/probe_nobody.sh
+TESTS += tests/unit/probe_nobody.sh tests/unit/probe_chroot.sh
+EXTRA_DIST += tests/unit/probe_nobody.sh tests/unit/probe_chroot.sh
