@@ -80,14 +80,20 @@ static void choose_shim(struct record *rec)
 	const char *why = program_why(kind);
 	struct str s = {0};
 	int rc = shim_find(rec->shim, sizeof(rec->shim));
+	bool closed = !rc && rec->as_user && !user_may_read(&rec->user, rec->shim);
 
-	rec->preload = !rc && program_takes_shim(kind);
+	rec->preload = !rc && !closed && program_takes_shim(kind);
 	if (rc == -ENOENT)
 		str_add(&s, "the shim is not installed: CUDA calls, reads and log lines inside the "
 			    "command are not seen");
 	else if (rc)
 		str_addf(&s, "the shim cannot be preloaded, its path holds a blank or a colon: %s",
 			 rec->shim);
+	else if (closed)
+		str_addf(&s,
+			 "the shim is not in '%s': user '%s' cannot read %s (make install, or open "
+			 "its folder)",
+			 rec->argv[0], rec->user.name, rec->shim);
 	else if (why)
 		str_addf(&s, "the shim is not in '%s': %s", rec->argv[0], why);
 	rec->shim_why = s.s;

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -56,4 +57,16 @@ int user_become(const struct guest_user *u)
 	    setresuid(u->uid, u->uid, u->uid))
 		return -errno;
 	return 0;
+}
+
+bool user_may_read(const struct guest_user *u, const char *path)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(!user_become(u) && access(path, R_OK) && errno == EACCES);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return !WIFEXITED(status) || !WEXITSTATUS(status);
 }

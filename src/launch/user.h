@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The user that --user names. */
 #pragma once
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct err;
@@ -19,3 +20,5 @@ int user_find(const char *name, struct guest_user *ret_user, struct err *err);
 void user_done(struct guest_user *u);
 /* Become it for good: groups, gid, uid. For a child. Returns: 0 or -errno. */
 int user_become(const struct guest_user *u);
+/* May it read the file? Asked by a child that becomes it; true where that cannot be asked. */
+bool user_may_read(const struct guest_user *u, const char *path);

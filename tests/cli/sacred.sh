@@ -82,4 +82,21 @@ if ${CC:-cc} -m32 -o "$tmp/m32" "$tmp/p.c" 2>/dev/null && "$tmp/m32"; [ $? = 42 
 else
 	skip "a 32-bit program: the loader has nothing to complain of" "no 32-bit libc"
 fi
+
+# A build below a folder that only root may enter: the loader of another user would complain in each program.
+if [ "$(id -u)" != 0 ]; then
+	skip "--user who cannot read the shim" "only root can become another user"
+elif [ ! -e "$top_builddir/.libs/libcoldprof-shim.so" ]; then
+	skip "--user who cannot read the shim" "no shim is built"
+else
+	chmod 755 "$tmp"
+	mkdir -m 700 "$tmp/closed"
+	mkdir "$tmp/closed/.libs"
+	cp "$coldprof" "$tmp/closed/"
+	cp "$top_builddir/.libs/libcoldprof-shim.so" "$tmp/closed/.libs/"
+	timeout "$limit" "$tmp/closed/coldprof" -q --db "$db" --user nobody -- sh -c 'id -u; sh -c "id -u"' >"$tmp/out" 2>&1
+	is "--user who cannot read the shim" "$(cat "$tmp/out")" "$(printf '%s\n' "$(id -u nobody)" "$(id -u nobody)")"
+	timeout "$limit" "$tmp/closed/coldprof" --db "$db" --user nobody -- true 2>"$tmp/err"
+	like "--user who cannot read the shim: told" "$(cat "$tmp/err")" "user 'nobody' cannot read $tmp/closed/"
+fi
 done_testing

@@ -20,4 +20,6 @@ if [ "$(cd "$top_srcdir" && git rev-parse --show-toplevel 2>/dev/null)" = "$(cd 
 else
 	skip "without git: the same files as with it" "no git, or not a clone"
 fi
+is "without git: no program that a build made" \
+	"$(cd "$top_srcdir" && without_git . | xargs grep -al "^$(printf '\177')ELF")" ""
 done_testing
