@@ -42,6 +42,12 @@ static int columns_of(uint32_t c)
 	return c < 0x7f ? 1 : wcwidth((wchar_t)c);
 }
 
+/* The signs beyond ASCII in our own words, for a locale that has none; NULL: another. */
+static const char *plain(uint32_t c)
+{
+	return c == 0x2192 ? "->" : c == 0x2026 ? "..." : NULL;
+}
+
 void text_clean(struct str *b, const char *text, bool utf8)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -52,6 +58,11 @@ void text_clean(struct str *b, const char *text, bool utf8)
 
 		if (n && (n == 1 || utf8) && columns_of(c) >= 0) {
 			str_addn(b, (const char *)s, n);
+			s += n;
+			continue;
+		}
+		if (n && plain(c)) {
+			str_add(b, plain(c));
 			s += n;
 			continue;
 		}

@@ -117,6 +117,7 @@ done >"$tmp/shown"
 is "no line is wider than 80 columns, whatever the names" "$(test "$(wc -L <"$tmp/shown")" -le 80 || wc -L <"$tmp/shown")" ""
 is "nothing raw reaches a terminal" "$(LC_ALL=C tr -d '\n\040-\176\200-\377' <"$tmp/shown" | wc -c | tr -d ' ')" 0
 is "no bytes that are not UTF-8 either" "$(iconv -f UTF-8 -t UTF-8 "$tmp/shown" 2>&1 >/dev/null)" ""
+like "our own signs have plain ones there" "$(LC_ALL=C "$coldprof" report --run 1)" '^ +weights -> jit '
 is "and no UTF-8 in a locale without it" "$(LC_ALL=C; export LC_ALL; for r in $all; do "$coldprof" report $r --run 3; done | tr -d '\n\040-\176' | wc -c | tr -d ' ')" 0
 unlike "no colour into a pipe" "$ledger" "$(printf '\033')"
 if command -v script >/dev/null; then
