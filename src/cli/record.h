@@ -92,11 +92,9 @@ struct start_result {
 /* start.c: run one start to its end. Returns: 0, or -errno with `err` when nothing was started. */
 int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_delta,
 	      struct start_result *ret_result, struct err *err);
-/* The recording is over: store, show, and stop the guest where that was asked for. */
-void start_end(struct start *s, const char *ending, uint64_t at_ns);
 
 /*
- * session.c: the memory and its holder; without them the
+ * start_session.c: the memory and its holder; without them the
  * guest runs as it would without us, and the run says so.
  */
 void session_make(struct start *s);
@@ -111,38 +109,41 @@ int session_begin(struct start *s, struct err *err);
  */
 void session_log_files(uint64_t dev[2], uint64_t ino[2]);
 
-/* relay.c: the guest's living processes. Returns: 0 or -errno. */
+/* start_relay.c: the guest's living processes. Returns: 0 or -errno. */
 int start_living(struct start *s, member_list *ret);
-/* Pass a signal on, once, if the guest has not got it already. */
-void relay_signal(struct start *s, const struct signalfd_siginfo *i);
+/*
+ * Pass a signal on, once, if the guest has not got it already. Returns: true when nobody is left to
+ * get it and it ends the start, as s->signal says.
+ */
+bool relay_signal(struct start *s, const struct signalfd_siginfo *i);
 /* Name the processes that outlived the main process. */
 void relay_survivors(struct start *s, const member_list *living);
 
 /*
- * finish.c: the run is over: in a child, so that neither
+ * start_finish.c: the run is over: in a child, so that neither
  * a slow store nor a fault of ours is the guest's.
  */
 void finish_begin(struct start *s, const char *ending, uint64_t end_ns);
 /* The ledger so far, on standard error, from a child as well. */
 void finish_snapshot(struct start *s);
 
-/* stop.c: end the guest. */
+/* start_stop.c: end the guest. */
 void stop_begin(struct start *s);
 /* To be called at each tick of PHASE_QUIET and PHASE_STOPPING. */
 void stop_turn(struct start *s);
 
-/* facts.c: the run's own row and its settings. */
+/* start_facts.c: the run's own row and its settings. */
 void facts_of_run(struct start *s);
 
 /*
- * files.c: the weight files that the command names or an earlier run of the same command read, and
+ * start_files.c: the weight files that the command names or an earlier run of the same command read, and
  * all other files of that run, go to trace.files with what of them is in the page cache. With
  * cold_wanted they are evicted first.
  */
 void files_before(struct start *s);
 
 /*
- * state.c: says so when a start that was to be cold
+ * start_state.c: says so when a start that was to be cold
  * was not; `t` after ingest, which tells the states.
  */
 void state_judge(struct trace *t, bool cold_wanted);

@@ -62,17 +62,26 @@ int report_print(FILE *out, struct store *s, const char *name, int64_t run, int 
 	return r;
 }
 
-static void add_u64(struct str *b, const char *key, uint64_t v)
+/* Members of a JSON object: the comma, the name, the value. */
+static void add_name(struct str *b, const char *name)
 {
-	if (v == UNKNOWN)
-		str_addf(b, "\"%s\":null", key);
-	else
-		str_addf(b, "\"%s\":%" PRIu64, key, v);
+	if (b->n && str_get(b)[b->n - 1] != '{')
+		str_add(b, ",");
+	str_addf(b, "\"%s\":", name);
 }
 
-static void add_text(struct str *b, const char *key, const char *s)
+static void add_u64(struct str *b, const char *name, uint64_t v)
 {
-	str_addf(b, "\"%s\":", key);
+	add_name(b, name);
+	if (v == UNKNOWN)
+		str_add(b, "null");
+	else
+		str_addf(b, "%" PRIu64, v);
+}
+
+static void add_text(struct str *b, const char *name, const char *s)
+{
+	add_name(b, name);
 	if (s)
 		str_add_json(b, s);
 	else
@@ -83,23 +92,16 @@ static void add_row(struct str *b, const struct ledger_row *r)
 {
 	str_add(b, "{");
 	add_text(b, "item", item_word(r->item));
-	str_add(b, ",");
 	add_text(b, "sub", r->sub);
-	str_add(b, ",");
 	add_text(b, "evidence", grade_word(r->grade));
-	str_add(b, ",");
 	add_u64(b, "wall_ns", r->wall_ns);
-	str_add(b, ",");
 	add_u64(b, "work_ns", r->work_ns);
-	str_add(b, ",");
 	add_u64(b, "bytes", r->bytes);
-	str_add(b, ",\"cause\":{");
+	add_name(b, "cause");
+	str_add(b, "{");
 	add_u64(b, "cpu_ns", r->cpu_ns);
-	str_add(b, ",");
 	add_u64(b, "runnable_ns", r->runnable_ns);
-	str_add(b, ",");
 	add_u64(b, "io_wait_ns", r->io_wait_ns);
-	str_add(b, ",");
 	add_u64(b, "sleep_ns", r->sleep_ns);
 	str_add(b, "}}");
 }
@@ -110,16 +112,12 @@ static int print_json(FILE *out, const struct shown *s, struct err *err)
 	struct str b = {0};
 	size_t n;
 
-	str_addf(&b, "{\"schema\":1,\"run\":%" PRId64 ",\"command\":%s,", run->id,
+	str_addf(&b, "{\"schema\":1,\"run\":%" PRId64 ",\"command\":%s", run->id,
 		 s->command_json ? s->command_json : "null");
 	add_u64(&b, "wall_ns", s->end_ns == UNKNOWN ? UNKNOWN : s->end_ns - run->start_ns);
-	str_add(&b, ",");
 	add_text(&b, "ready_mark", s->mark);
-	str_add(&b, ",");
 	add_text(&b, "state", run->state ? run->state : "unknown");
-	str_add(&b, ",");
 	add_text(&b, "state_files", run->state_files ? run->state_files : "unknown");
-	str_add(&b, ",");
 	add_text(&b, "state_caches", run->state_caches ? run->state_caches : "unknown");
 	str_addf(&b, ",\"tier\":%d,\"rows\":[", run->tier);
 	for (size_t i = 0; i < s->n_rows; i++) {

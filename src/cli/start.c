@@ -34,6 +34,28 @@
 
 enum what { ON_SIGNAL, ON_OUTCOME, ON_PROBE, ON_READY, ON_TICK };
 
+/* The recording is over: store, show, and stop the guest where that was asked for. */
+static void start_end(struct start *s, const char *ending, uint64_t at_ns)
+{
+	const char *mark;
+	uint64_t ready_ns;
+
+	if (ready_reached(s->ready, &mark, &ready_ns)) {
+		s->trace.run.ready_mark = mark;
+		s->trace.run.ready_ns = ready_ns;
+		ending = "ready";
+		at_ns = ready_ns;
+	}
+	if (s->exec_failed)
+		ending = "exec";
+	s->phase = PHASE_SERVING;
+	if (s->line_drawn)
+		status_line_clear(s->tty_fd);
+	finish_begin(s, ending, at_ns);
+	if (s->stop_when_ready || s->timed_out)
+		stop_begin(s);
+}
+
 /* The main process is gone while we record. */
 static void root_ended(struct start *s)
 {
@@ -170,27 +192,6 @@ static void set_tick(struct start *s)
 	s->tick_ns = period_ns;
 }
 
-void start_end(struct start *s, const char *ending, uint64_t at_ns)
-{
-	const char *mark;
-	uint64_t ready_ns;
-
-	if (ready_reached(s->ready, &mark, &ready_ns)) {
-		s->trace.run.ready_mark = mark;
-		s->trace.run.ready_ns = ready_ns;
-		ending = "ready";
-		at_ns = ready_ns;
-	}
-	if (s->exec_failed)
-		ending = "exec";
-	s->phase = PHASE_SERVING;
-	if (s->line_drawn)
-		status_line_clear(s->tty_fd);
-	finish_begin(s, ending, at_ns);
-	if (s->stop_when_ready || s->timed_out)
-		stop_begin(s);
-}
-
 /* A daemon's double fork can take it out of the probe's sight at tier 0. */
 static void look_for_port(struct start *s, const member_list *living, uint64_t now_ns)
 {
@@ -273,8 +274,8 @@ static void signals(struct start *s)
 	while (read(s->signal_fd, &i, sizeof(i)) == sizeof(i)) {
 		if (i.ssi_signo == SIGCHLD)
 			reap(s);
-		else
-			relay_signal(s, &i);
+		else if (relay_signal(s, &i))
+			start_end(s, "signal", clock_now_ns());
 	}
 }
 

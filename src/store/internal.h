@@ -34,7 +34,12 @@ int store_exec(struct store *s, const char *sql, const char *doing, struct err *
 int store_begin(struct store *s, struct err *err);
 int store_commit(struct store *s, struct err *err);
 void store_rollback(struct store *s);
+/* Delete the rows that a run has in a table. Returns 0 or -errno with `err` filled. */
+int store_clear(struct store *s, const char *table, int64_t run, struct err *err);
 int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret_stmt, struct err *err);
+
+/* totals.c: fill file_total and jit_total of a stored run. Returns 0 or -errno with `err` filled. */
+int store_put_totals(struct store *s, const struct trace *t, struct err *err);
 
 enum field_type {
 	F_U64,	  /* UNKNOWN is NULL */

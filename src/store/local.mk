@@ -5,7 +5,8 @@ libcoldprof_a_SOURCES += \
 	%D%/load.c \
 	%D%/put.c \
 	%D%/report.c %D%/report.h \
-	%D%/store.c %D%/store.h
+	%D%/store.c %D%/store.h \
+	%D%/totals.c
 nodist_libcoldprof_a_SOURCES += src/store/schema_sql.c
 
 dist_pkgdata_DATA += %D%/schema.sql

@@ -168,14 +168,6 @@ static int bind_field(struct writer *w, sqlite3_stmt *q, int i, const struct fie
 	return -EINVAL;
 }
 
-static int clear_table(struct store *s, const char *table, int64_t run, struct err *err)
-{
-	char sql[128];
-
-	snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE run = %lld", table, (long long)run);
-	return store_exec(s, sql, "write to", err);
-}
-
 static int prepare_insert(struct store *s, const struct layout *l, sqlite3_stmt **ret_stmt,
 			  struct err *err)
 {
@@ -197,7 +189,7 @@ static int prepare_insert(struct store *s, const struct layout *l, sqlite3_stmt 
 static int put_rows(struct writer *w, const struct layout *l, int64_t run, const void *v, size_t n)
 {
 	sqlite3_stmt *q;
-	int r = clear_table(w->s, l->table, run, w->err);
+	int r = store_clear(w->s, l->table, run, w->err);
 
 	if (r < 0 || !n)
 		return r;
@@ -289,75 +281,29 @@ int store_begin_run(struct store *s, struct trace *t, struct err *err)
 	return r;
 }
 
-/*
- * Reports read totals: bins of a long start are many. A value that no bin knows stays NULL; total()
- * is exact below 2^53 and does not fail above, as sum() would.
- */
-#define TOTAL(column, where)                                                                       \
-	" CASE WHEN count(" column ") FILTER (WHERE " where ") THEN CAST(total(" column            \
-	") FILTER (WHERE " where ") AS INTEGER) END,"
-
-static int put_file_totals(struct store *s, int64_t run, struct err *err)
+/* A transaction around one writer; `r` is what was done in it. Returns: `r`, or why it was not kept. */
+static int writing_begin(struct writer *w, struct store *s, struct err *err)
 {
-	/* 32 is IO_WRITE. */
-	static const char fmt[] = "INSERT INTO file_total SELECT run, file," TOTAL(
-		"asked_bytes", "NOT mode & 32") TOTAL("storage_bytes", "1") TOTAL("mapped_bytes",
-										  "1")
-		TOTAL("asked_bytes", "mode & 32") TOTAL("reads", "1") TOTAL("faults", "1") TOTAL(
-			"wait_ns",
-			"1") " max(mode & 1) | max(mode & 2) | max(mode & 4) | max(mode & 8) | "
-			     "max(mode & 16) | max(mode & 32)"
-			     " FROM file_io WHERE run = %lld AND file IS NOT NULL GROUP BY file";
-	char sql[sizeof(fmt) + 32];
-	int r = clear_table(s, "file_total", run, err);
+	int r = store_begin(s, err);
 
-	if (r < 0)
-		return r;
-	snprintf(sql, sizeof(sql), fmt, (long long)run);
-	return store_exec(s, sql, "write to", err);
+	*w = (struct writer){.s = s, .err = err};
+	return r < 0 ? r : writer_init(w, s, err);
 }
 
-static bool has_jit(const struct trace *t)
+static int writing_end(struct writer *w, int r)
 {
-	vec_for_each (e, &t->evidence)
-		if (e->kind == KIND_COMPILER || e->kind == KIND_COMPILE ||
-		    e->kind == KIND_MODULE_LOAD || e->kind == KIND_CACHE_IO)
-			return true;
-	return false;
-}
-
-/* The object is what the evidence names: a module, else its file, else the compiler's command. */
-static int put_jit_totals(struct store *s, const struct trace *t, struct err *err)
-{
-	static const char fmt[] =
-		"INSERT INTO jit_total SELECT run, row_number() OVER () - 1, process, kind, "
-		"object, first, last,"
-		" CAST(work AS INTEGER) FROM (SELECT e.run, e.process, e.kind, coalesce(e.what, "
-		"f.path, p.command) AS object,"
-		" min(e.start_ns) AS first, max(e.end_ns) AS last, total(e.end_ns - e.start_ns) AS "
-		"work"
-		" FROM evidence e LEFT JOIN file f ON f.run = e.run AND f.id = e.file"
-		" LEFT JOIN process p ON p.run = e.run AND p.id = e.process"
-		" WHERE e.run = %lld AND e.kind IN (SELECT id FROM string WHERE text IN"
-		" ('compiler', 'compile', 'module_load', 'cache_io')) GROUP BY 2, 3, 4 ORDER BY "
-		"first)";
-	char sql[sizeof(fmt) + 32];
-	int r = clear_table(s, "jit_total", t->run.id, err);
-
-	if (r < 0 || !has_jit(t))
-		return r;
-	snprintf(sql, sizeof(sql), fmt, (long long)t->run.id);
-	return store_exec(s, sql, "write to", err);
+	writer_done(w);
+	if (r >= 0)
+		return store_commit(w->s, w->err);
+	store_rollback(w->s);
+	return r;
 }
 
 int store_put_trace(struct store *s, const struct trace *t, struct err *err)
 {
 	struct writer w;
-	int r = store_begin(s, err);
+	int r = writing_begin(&w, s, err);
 
-	if (r < 0)
-		return r;
-	r = writer_init(&w, s, err);
 	if (r >= 0)
 		r = put_run(s, t, t->run.id, true, err);
 	for (size_t i = 0; r >= 0 && i < store_n_layouts; i++) {
@@ -367,14 +313,8 @@ int store_put_trace(struct store *s, const struct trace *t, struct err *err)
 		r = put_rows(&w, l, t->run.id, v->v, v->n);
 	}
 	if (r >= 0)
-		r = put_file_totals(s, t->run.id, err);
-	if (r >= 0)
-		r = put_jit_totals(s, t, err);
-	writer_done(&w);
-	if (r >= 0)
-		return store_commit(s, err);
-	store_rollback(s);
-	return r;
+		r = store_put_totals(s, t, err);
+	return writing_end(&w, r);
 }
 
 int store_put_ledger(struct store *s, int64_t run, const struct segment *segments,
@@ -382,20 +322,13 @@ int store_put_ledger(struct store *s, int64_t run, const struct segment *segment
 		     struct err *err)
 {
 	struct writer w;
-	int r = store_begin(s, err);
+	int r = writing_begin(&w, s, err);
 
-	if (r < 0)
-		return r;
-	r = writer_init(&w, s, err);
 	if (r >= 0)
 		r = put_rows(&w, &store_segment_layout, run, segments, n_segments);
 	if (r >= 0)
 		r = put_rows(&w, &store_row_layout, run, rows, n_rows);
-	writer_done(&w);
-	if (r >= 0)
-		return store_commit(s, err);
-	store_rollback(s);
-	return r;
+	return writing_end(&w, r);
 }
 
 int store_put_notes(struct store *s, int64_t run, const char *const *notes, size_t n,
@@ -404,16 +337,9 @@ int store_put_notes(struct store *s, int64_t run, const char *const *notes, size
 	static const struct field fields[] = {{"text", 0, F_STR}};
 	static const struct layout layout = {"note", 0, sizeof(const char *), fields, 1};
 	struct writer w;
-	int r = store_begin(s, err);
+	int r = writing_begin(&w, s, err);
 
-	if (r < 0)
-		return r;
-	r = writer_init(&w, s, err);
 	if (r >= 0)
 		r = put_rows(&w, &layout, run, notes, n);
-	writer_done(&w);
-	if (r >= 0)
-		return store_commit(s, err);
-	store_rollback(s);
-	return r;
+	return writing_end(&w, r);
 }

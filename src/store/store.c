@@ -121,6 +121,14 @@ void store_rollback(struct store *s)
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+int store_clear(struct store *s, const char *table, int64_t run, struct err *err)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE run = %lld", table, (long long)run);
+	return store_exec(s, sql, "write to", err);
+}
+
 int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret_stmt, struct err *err)
 {
 	return sqlite3_prepare_v2(s->db, sql, -1, ret_stmt, NULL) == SQLITE_OK

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
-#include "base/clock.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/record.h"
@@ -64,35 +63,35 @@ static bool ends_us(int signal)
 	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
-void relay_signal(struct start *s, const struct signalfd_siginfo *i)
+bool relay_signal(struct start *s, const struct signalfd_siginfo *i)
 {
 	int number = (int)i->ssi_signo;
 	bool sent = i->ssi_code <= 0;
 
 	if (number == SIGPIPE || number == SIGTTOU || number == SIGXFSZ || number == SIGXCPU)
-		return;
+		return false;
 	if (number == SIGUSR1) {
 		finish_snapshot(s);
-		return;
+		return false;
 	}
 	if (sent && sent_by_guest(s, (pid_t)i->ssi_pid))
-		return;
+		return false;
 	s->interrupted |= ends_us(number);
 	if (s->root_gone) {
-		if (ends_us(number) && s->phase == PHASE_STARTING) {
-			s->signal = number;
-			start_end(s, "signal", clock_now_ns());
-		}
-		return;
+		if (!ends_us(number) || s->phase != PHASE_STARTING)
+			return false;
+		s->signal = number;
+		return true;
 	}
 	/* What the terminal or the kernel sends reaches the whole process group by itself. */
 	if (!sent)
-		return;
+		return false;
 	if (i->ssi_code == SI_QUEUE)
 		sigqueue(s->launch.pid, number,
 			 (union sigval){.sival_ptr = (void *)(uintptr_t)i->ssi_ptr});
 	else
 		kill(s->launch.pid, number);
+	return false;
 }
 
 void relay_survivors(struct start *s, const member_list *living)
