@@ -88,6 +88,7 @@ if [ "$(id -u)" = 0 ]; then
 	same "a child that dropped its user and cannot read the shim" \
 		setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'echo alive; echo "${LD_PRELOAD-none}"'
 	shim=$had
+	shim=$(for_all)
 	same "a child that dropped its user and can" \
 		setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'echo alive'
 	like "a child that dropped its user and can: it is told" "$(cat "$tmp/dump")" '^process .* argv=sh '

@@ -75,10 +75,7 @@ obstacle "a new network namespace, by the descriptor" proc both -n
 obstacle "a new user and network namespace: out of reach" none both -U -n
 
 if [ "$(id -u)" = 0 ]; then
-	# The build folder may be below one that only root may enter.
-	chmod 755 "$tmp"
-	cp "$shim" "$tmp/shim.so"
-	shim=$tmp/shim.so
+	shim=$(for_all)
 	is "root's guest that dropped its user, by the socket" "$(
 		dump_options="-r both" dump setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'echo alive' >/dev/null
 		grep '^process.* argv=sh ' "$tmp/dump" | fields flags
