@@ -81,10 +81,7 @@ int render_markdown(FILE *out, const struct table *t);
 void text_clean(struct str *b, const char *s, bool utf8);
 /* Columns that clean text takes. */
 size_t text_width(const char *s, bool utf8);
-/*
- * Clean `s` cut to `width` columns with an ellipsis: at its
- * end, or in the middle of a path, whose end tells most.
- */
+/* Clean `s` cut to `width` columns with an ellipsis for its middle. */
 void text_shorten(struct str *b, const char *s, size_t width, bool utf8);
 /* "1.234 s", "12.3 ms"; "541.1 MB" (powers of 1000); "1.06 GB/s". */
 void text_ns(struct str *b, uint64_t ns);

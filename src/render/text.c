@@ -127,15 +127,10 @@ void text_shorten(struct str *b, const char *s, size_t width, bool utf8)
 		str_free(&clean);
 		return;
 	}
-	if (!strchr(clean.s, '/')) {
-		str_addn(b, clean.s, head_bytes(clean.s, width - n_dots, utf8));
-		str_add(b, dots);
-		str_free(&clean);
-		return;
-	}
-	/* A third of the head, the rest of the tail: a path tells more at its end. */
-	head = head_bytes(clean.s, (width - n_dots) / 3, utf8);
-	tail = width - n_dots - (width - n_dots) / 3;
+	/* The middle goes. A path tells more at its end, other text at its beginning. */
+	head = (width - n_dots) / 3;
+	tail = strchr(clean.s, '/') ? width - n_dots - head : head;
+	head = head_bytes(clean.s, width - n_dots - tail, utf8);
 	for (from = head; text_width(clean.s + from, utf8) > tail;)
 		from += next_bytes(clean.s + from, utf8);
 	str_addn(b, clean.s, head);

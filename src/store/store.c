@@ -68,7 +68,11 @@ int store_error(struct store *s, struct err *err, const char *doing)
 			      "left of this one");
 		break;
 	case EIO:
-		err_hint(err, "what it lies on gives errors: give another file with --db");
+		if ((rc & 0xff) == SQLITE_ERROR)
+			err_hint(err, "its tables are not those of this version: give another file "
+				      "with --db");
+		else
+			err_hint(err, "what it lies on gives errors: give another file with --db");
 		break;
 	case EACCES:
 		err_hint(err, "check the rights of the file and of its folder, or give another "

@@ -11,6 +11,11 @@ tests_unit_store_test_SOURCES = %D%/store_test.c %D%/store_helpers.h %D%/traces.
 tests_unit_store_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SQLITE_CFLAGS)
 tests_unit_store_test_LDADD = $(ROOM_LIBS)
 
+check_PROGRAMS += tests/unit/render_text_test
+TESTS += tests/unit/render_text_test
+tests_unit_render_text_test_SOURCES = %D%/render_text_test.c
+tests_unit_render_text_test_LDADD = $(ROOM_LIBS)
+
 check_PROGRAMS += tests/unit/mask_test
 TESTS += tests/unit/mask_test
 tests_unit_mask_test_SOURCES = %D%/mask_test.c
