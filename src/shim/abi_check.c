@@ -29,8 +29,12 @@ SAME_PLACE(struct abi_copy3d, src_device, CUDA_MEMCPY3D, srcDevice);
 SAME_PLACE(struct abi_copy3d, dst_type, CUDA_MEMCPY3D, dstMemoryType);
 SAME_PLACE(struct abi_copy3d, dst_device, CUDA_MEMCPY3D, dstDevice);
 SAME_PLACE(struct abi_copy3d, width_bytes, CUDA_MEMCPY3D, WidthInBytes);
-_Static_assert(ABI_HOST == CU_MEMORYTYPE_HOST && ABI_UNIFIED == CU_MEMORYTYPE_UNIFIED,
-	       "memory types");
+#define SAME_VALUE(ours, theirs)                                                                   \
+	_Static_assert((int)(ours) == (int)(theirs), #ours " is not " #theirs)
+SAME_VALUE(ABI_HOST, CU_MEMORYTYPE_HOST);
+SAME_VALUE(ABI_DEVICE, CU_MEMORYTYPE_DEVICE);
+SAME_VALUE(ABI_ARRAY, CU_MEMORYTYPE_ARRAY);
+SAME_VALUE(ABI_UNIFIED, CU_MEMORYTYPE_UNIFIED);
 #if CUDA_VERSION >= 11080
 SAME_SIZE(struct abi_launch_config, CUlaunchConfig);
 SAME_PLACE(struct abi_launch_config, stream, CUlaunchConfig, hStream);

@@ -28,9 +28,9 @@ tests_guests_next_main_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 tests_guests_next_main_LDFLAGS = -no-install -Wl,--no-as-needed
 tests_guests_next_main_LDADD = %D%/libnext1.la %D%/libnext2.la %D%/libnext3.la -ldl
 
-SHIM_TESTS = %D%/shim-cuda.sh %D%/shim-exec.sh %D%/shim-guests.sh %D%/shim-old-libc.sh %D%/shim-reach.sh %D%/shim-symbols.sh %D%/shim-variants.sh
+SHIM_TESTS = %D%/shim-abi.sh %D%/shim-cuda.sh %D%/shim-exec.sh %D%/shim-guests.sh %D%/shim-old-libc.sh %D%/shim-reach.sh %D%/shim-symbols.sh %D%/shim-variants.sh
 TESTS += $(SHIM_TESTS)
-EXTRA_DIST += $(SHIM_TESTS) %D%/shim.sh %D%/plain.c
+EXTRA_DIST += $(SHIM_TESTS) %D%/shim.sh %D%/plain.c %D%/abi.cc
 
 check_PROGRAMS += %D%/stunts %D%/execs
 tests_guests_execs_SOURCES = %D%/execs.c
