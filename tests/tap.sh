@@ -7,6 +7,7 @@
 #   unlike NAME TEXT PATTERN      none does
 #   status NAME WANT COMMAND...   holds when the command exits with WANT; output in $tap_out and $tap_err
 #   skip NAME WHY | skip_all WHY | diag TEXT | bail TEXT
+#   free_port                     a port that nobody listens on now
 #   done_testing                  last: prints the plan (when plan N did not), sets the exit status
 # $tmp is a fresh folder that goes away at the end.
 
@@ -135,6 +136,13 @@ status() {
 		diag "status $tap_got, wanted $tap_want: $*"
 		tap_show
 	fi
+}
+
+free_port() {
+	python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])'
 }
 
 done_testing() {

@@ -5,5 +5,6 @@ libcoldprof_a_SOURCES += \
 	%D%/fs.c %D%/fs.h \
 	%D%/io.c %D%/io.h \
 	%D%/mask.c %D%/mask.h \
+	%D%/proc.c %D%/proc.h \
 	%D%/str.c %D%/str.h \
 	%D%/vec.c %D%/vec.h

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/proc.h"
 #include "cli/cli.h"
 #include "cli/record.h"
 #include "cli/status_line.h"
@@ -119,7 +120,7 @@ static bool same_network(pid_t pid)
 {
 	char path[40], theirs[64] = "", ours[64] = "";
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
+	proc_path(path, sizeof(path), pid, "ns/net");
 	return readlink(path, theirs, sizeof(theirs) - 1) < 0 ||
 	       readlink("/proc/self/ns/net", ours, sizeof(ours) - 1) < 0 || !strcmp(theirs, ours);
 }

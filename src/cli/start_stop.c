@@ -60,9 +60,10 @@ static void until_quiet(struct start *s, uint64_t now_ns)
 static void until_gone(struct start *s, uint64_t now_ns)
 {
 	member_list living = {0};
+	bool blind = start_living(s, &living) < 0;
 
 	s->next_look_ns = now_ns + LOOK_NS;
-	if (start_living(s, &living))
+	if (blind)
 		living.n = 0;
 	if (living.n && now_ns >= s->stop_by_ns) {
 		if (!s->killed)
@@ -81,6 +82,9 @@ static void until_gone(struct start *s, uint64_t now_ns)
 			s->phase = PHASE_OVER;
 		}
 	}
+	if (s->phase == PHASE_OVER && blind)
+		cli_say("without a /proc of its own pid namespace coldprof cannot see whether "
+			"processes of this start live on");
 	vec_free(&living);
 }
 

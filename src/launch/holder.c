@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/proc.h"
 #include "launch/user.h"
 #include "wire/ring.h"
 
@@ -37,7 +38,7 @@ static pid_t parent_of(pid_t pid)
 	char path[32], text[512], *close;
 	int parent = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	proc_path(path, sizeof(path), pid, "stat");
 	if (io_read_small(path, text, sizeof(text)) < 0)
 		return 0;
 	close = strrchr(text, ')');

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/proc.h"
 
 #define TABLE_MAX ((size_t)16 << 20)
 #define LISTENING 0x0a
@@ -20,7 +21,7 @@ static bool holds(pid_t pid, unsigned long inode)
 	bool found = false;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	proc_path(path, sizeof(path), pid, "fd");
 	snprintf(want, sizeof(want), "socket:[%lu]", inode);
 	dir = opendir(path);
 	while (dir && !found && (d = readdir(dir))) {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/proc.h"
 #include "wire/session.h"
 
 #define LOOKS_MAX      8
@@ -45,7 +46,7 @@ static bool read_one(pid_t pid, struct one *ret)
 	struct one o = {.pid = pid};
 	int parent;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	proc_path(path, sizeof(path), pid, "stat");
 	if (io_read_small(path, text, sizeof(text)) < 0)
 		return false;
 	open = strchr(text, '(');
@@ -66,12 +67,12 @@ static bool read_one(pid_t pid, struct one *ret)
 
 static int read_all(one_list *all)
 {
-	DIR *dir = opendir("/proc");
+	DIR *dir = proc_is_ours() ? opendir("/proc") : NULL;
 	struct dirent *d;
 	struct one o;
 
 	if (!dir)
-		return -errno;
+		return proc_is_ours() ? -errno : -ENOENT;
 	while ((d = readdir(dir))) {
 		if (d->d_name[0] >= '1' && d->d_name[0] <= '9' &&
 		    read_one((pid_t)atoi(d->d_name), &o))
@@ -87,7 +88,7 @@ static bool carries(pid_t pid, const char *session)
 	ssize_t n, len;
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	proc_path(path, sizeof(path), pid, "environ");
 	n = io_read_file(path, ENVIRON_MAX, &env);
 	if (n < 0)
 		return false;
@@ -149,7 +150,7 @@ static void name_it(const struct one *o, struct member *m)
 	char path[40], text[sizeof(m->name)];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)o->pid);
+	proc_path(path, sizeof(path), o->pid, "cmdline");
 	n = io_read_small(path, text, sizeof(text));
 	while (n > 0 && !text[n - 1])
 		n--;

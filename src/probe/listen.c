@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/proc.h"
 #include "model/model.h"
 
 #define TCP_LISTEN_STATE 10
@@ -49,12 +50,12 @@ static struct proc *holder(struct probe *p, uint32_t inode)
 		struct dirent *d;
 		DIR *dir;
 
-		snprintf(path, sizeof(path), "/proc/%d/fd", proc->pid);
+		proc_path(path, sizeof(path), proc->pid, "fd");
 		dir = opendir(path);
 		while (dir && (d = readdir(dir))) {
 			ssize_t n;
 
-			snprintf(path, sizeof(path), "/proc/%d/fd/%s", proc->pid, d->d_name);
+			proc_path(path, sizeof(path), proc->pid, "fd/%s", d->d_name);
 			n = readlink(path, link, sizeof(link) - 1);
 			if (n <= 0)
 				continue;
@@ -149,7 +150,7 @@ static void look_in(struct probe *p, const char *table, int family, uint64_t now
 {
 	char path[64], *text, *line, *save = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/net/%s", p->opt.root_pid, table);
+	proc_path(path, sizeof(path), p->opt.root_pid, "net/%s", table);
 	if (io_read_file(path, 16 << 20, &text) < 0)
 		return;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "model/model.h"
 #include "probe/inside.h"
@@ -89,7 +90,11 @@ static void add_root(struct probe *p)
 	int rc = procfs_stat(p->opt.root_pid, &st);
 
 	/* Where /proc is not mounted the command runs all the same. */
-	if (rc < 0)
+	if (rc < 0 && !proc_is_ours())
+		trace_note(p->trace, "proc", "warning", UNKNOWN,
+			   "/proc is not mounted, or is that of another pid namespace: nothing is "
+			   "read from it (unshare has --mount-proc)");
+	else if (rc < 0)
 		trace_note(p->trace, "proc", "warning", UNKNOWN, "cannot read /proc/%d/stat: %s",
 			   p->opt.root_pid, strerror(-rc));
 	root = tree_fork(p, p->opt.root_pid, st.ppid, p->opened_ns);

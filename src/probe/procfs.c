@@ -12,6 +12,7 @@
 
 #include "base/io.h"
 #include "base/mask.h"
+#include "base/proc.h"
 #include "base/str.h"
 
 int procfs_stat(int32_t pid, struct proc_stat *ret_stat)
@@ -21,7 +22,7 @@ int procfs_stat(int32_t pid, struct proc_stat *ret_stat)
 	ssize_t n;
 	int i;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	proc_path(path, sizeof(path), pid, "stat");
 	n = io_read_small(path, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n;
@@ -52,7 +53,7 @@ int procfs_exe(int32_t pid, char *buf, size_t size)
 	char path[64];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	proc_path(path, sizeof(path), pid, "exe");
 	n = readlink(path, buf, size - 1);
 	if (n < 0)
 		return -errno;
@@ -67,7 +68,7 @@ static int task_children(int32_t pid, long tid, void (*fn)(void *arg, int32_t ch
 	char path[96], *text, *at, *end;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%ld/children", pid, tid);
+	proc_path(path, sizeof(path), pid, "task/%ld/children", tid);
 	n = io_read_file(path, 1 << 20, &text);
 	if (n < 0)
 		return (int)n;
@@ -88,7 +89,7 @@ int procfs_children(int32_t pid, void (*fn)(void *arg, int32_t child), void *arg
 	struct dirent *d;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	proc_path(path, sizeof(path), pid, "task");
 	dir = opendir(path);
 	if (!dir)
 		return -errno;
@@ -104,7 +105,7 @@ char *procfs_command(int32_t pid)
 	char path[64], *words, *text;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	proc_path(path, sizeof(path), pid, "cmdline");
 	n = io_read_file(path, 1 << 20, &words);
 	if (n < 0)
 		return NULL;
@@ -118,7 +119,7 @@ int procfs_pid_ns(int32_t pid, uint32_t *ret_inode)
 	struct stat st;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	proc_path(path, sizeof(path), pid, "ns/pid");
 	if (stat(path, &st) < 0)
 		return -errno;
 	*ret_inode = (uint32_t)st.st_ino;
@@ -130,7 +131,7 @@ int procfs_number(int32_t pid, int32_t tid, int32_t *ret_number)
 	char path[64], text[4096], *line;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	proc_path(path, sizeof(path), pid, "task/%d/status", tid);
 	n = io_read_small(path, text, sizeof(text));
 	if (n < 0)
 		return (int)n;
@@ -148,7 +149,7 @@ char *procfs_title(int32_t pid)
 	char path[64], *text, *end;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	proc_path(path, sizeof(path), pid, "cmdline");
 	n = io_read_file(path, 1 << 16, &text);
 	if (n <= 0) {
 		if (n == 0)

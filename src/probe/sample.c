@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/proc.h"
 #include "model/model.h"
 
 /*
@@ -187,7 +188,7 @@ static ssize_t read_schedstat(struct probe *p, struct proc *proc, struct thread 
 			buf[n] = '\0';
 		return n;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", proc->pid, th->tid);
+	proc_path(path, sizeof(path), proc->pid, "task/%d/schedstat", th->tid);
 	if (p->thread_fds < THREAD_FDS) {
 		th->fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (th->fd >= 0) {
@@ -230,7 +231,7 @@ static void list_threads(struct probe *p, struct proc *proc)
 	char path[64];
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", proc->pid);
+	proc_path(path, sizeof(path), proc->pid, "task");
 	dir = opendir(path);
 	if (!dir)
 		return;

@@ -12,15 +12,6 @@ ask()
 	sqlite3 "$db" "$1"
 }
 
-# A port that nobody listens on now.
-free_port()
-{
-	python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
-}
-
 # await FIFO: the line that somebody writes there, within the limit.
 await()
 {

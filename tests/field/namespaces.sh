@@ -48,4 +48,21 @@ unshare -pf --mount-proc "$coldprof" --db "$db" -q --until exit -- sh "$tmp/two.
 	>"$tmp/out" 2>"$tmp/err" || end=$?
 is "inside one: the status" "$end" 0
 judge "inside one"
+
+# There, /proc still numbers processes as outside: coldprof must not take a stranger's number for its own.
+inside() # ARG...
+{
+	end=0
+	timeout "$limit" unshare -pf "$coldprof" --db "$db" "$@" >"$tmp/out" 2>"$tmp/err" || end=$?
+}
+inside -q --until exit -- sh "$tmp/two.sh" "$engine" "$model" --mount-proc
+is "inside one, with /proc of outside: the status" "$end" 0
+tier1 && judge "inside one, with /proc of outside"
+is "inside one, with /proc of outside: it is said" "$(ask "select count(*) from diagnostics where run =
+	(select max(id) from run) and text like '/proc is not mounted%'")" 1
+port=$(free_port)
+inside -n 1 --until "http:$port/health" -- "$engine" --model "$model" --driver fake --init 1 --port "$port"
+is "stopped inside one, with /proc of outside: the status" "$end" 0
+unlike "nobody else is taken for the start's own" "$(cat "$tmp/err")" killing
+like "what cannot be seen is said" "$(cat "$tmp/err")" 'cannot see whether processes of this start live on'
 done_testing
