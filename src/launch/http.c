@@ -20,18 +20,43 @@
  */
 #define ANSWER_TIMEOUT_MS  30000L
 #define CONNECT_TIMEOUT_MS 2000L
+/* How long what comes behind a status line is taken: to cut it short may be an error in the server's log. */
+#define REST_S 2
 
 struct http {
 	CURLM *multi;
 	CURL *easy;
-	int epoll_fd, timer_fd, inner_fd;
+	int epoll_fd, timer_fd, inner_fd, rest_fd;
 	bool busy, tls;
+	long status; /* as its line said; 0 none yet */
+	bool told;   /* that status */
 };
 
 static size_t discard(char *data, size_t size, size_t n, void *arg)
 {
 	(void)data;
 	(void)arg;
+	return size * n;
+}
+
+static void set_rest(struct http *h, time_t seconds)
+{
+	struct itimerspec when = {.it_value.tv_sec = seconds};
+
+	timerfd_settime(h->rest_fd, 0, &when, NULL);
+}
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+	struct http *h = arg;
+	char line[64] = "";
+	long status;
+
+	memcpy(line, data, size * n < sizeof(line) ? size * n : sizeof(line) - 1);
+	if (!h->status && sscanf(line, "HTTP/%*s %ld", &status) == 1 && status >= 200) {
+		h->status = status;
+		set_rest(h, REST_S);
+	}
 	return size * n;
 }
 
@@ -73,18 +98,21 @@ int http_open(int epoll_fd, struct http **ret_http, struct err *err)
 	struct epoll_event ev = {.events = EPOLLIN};
 
 	h->epoll_fd = epoll_fd;
+	h->rest_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	h->inner_fd = epoll_create1(EPOLL_CLOEXEC);
 	h->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	h->multi = curl_multi_init();
 	h->easy = curl_easy_init();
 	ev.data.fd = h->timer_fd;
-	if (!h->multi || !h->easy || h->inner_fd < 0 || h->timer_fd < 0 ||
+	if (!h->multi || !h->easy || h->inner_fd < 0 || h->timer_fd < 0 || h->rest_fd < 0 ||
 	    epoll_ctl(h->inner_fd, EPOLL_CTL_ADD, h->timer_fd, &ev) ||
 	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, h->inner_fd, &ev)) {
 		http_close(h);
 		return err_set(err, EIO, "cannot set up HTTP");
 	}
+	ev.data.fd = h->rest_fd;
+	epoll_ctl(h->inner_fd, EPOLL_CTL_ADD, h->rest_fd, &ev);
 	curl_multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
 	curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h);
 	curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, on_timer);
@@ -93,16 +121,27 @@ int http_open(int epoll_fd, struct http **ret_http, struct err *err)
 	return 0;
 }
 
+/* The request is over, whatever of it is still to come. */
+static void drop(struct http *h)
+{
+	if (h->busy)
+		curl_multi_remove_handle(h->multi, h->easy);
+	set_rest(h, 0);
+	h->busy = h->told = false;
+	h->status = 0;
+}
+
 void http_close(struct http *h)
 {
 	if (!h)
 		return;
-	if (h->busy)
-		curl_multi_remove_handle(h->multi, h->easy);
+	drop(h);
 	curl_easy_cleanup(h->easy);
 	curl_multi_cleanup(h->multi);
 	if (h->timer_fd >= 0)
 		close(h->timer_fd);
+	if (h->rest_fd >= 0)
+		close(h->rest_fd);
 	if (h->inner_fd >= 0)
 		close(h->inner_fd);
 	free(h);
@@ -123,8 +162,9 @@ int http_ask(struct http *h, const char *address, uint16_t port, const char *pat
 {
 	struct str url = {0};
 
-	if (h->busy)
+	if (http_busy(h))
 		return -EBUSY;
+	drop(h);
 	str_add(&url, h->tls ? "https://" : "http://");
 	add_host(&url, address);
 	str_addf(&url, ":%u%s", port, path);
@@ -141,6 +181,8 @@ int http_ask(struct http *h, const char *address, uint16_t port, const char *pat
 	curl_easy_setopt(h->easy, CURLOPT_TIMEOUT_MS, ANSWER_TIMEOUT_MS);
 	curl_easy_setopt(h->easy, CURLOPT_USERAGENT, "coldprof/" PACKAGE_VERSION);
 	curl_easy_setopt(h->easy, CURLOPT_WRITEFUNCTION, discard);
+	curl_easy_setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, h);
 	/* It is the server that we started, on this machine: who signed it does not matter. */
 	curl_easy_setopt(h->easy, CURLOPT_SSL_VERIFYPEER, 0L);
 	curl_easy_setopt(h->easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -153,7 +195,7 @@ int http_ask(struct http *h, const char *address, uint16_t port, const char *pat
 
 bool http_busy(const struct http *h)
 {
-	return h->busy;
+	return h->busy && !h->told;
 }
 
 static void drive(struct http *h)
@@ -163,6 +205,10 @@ static void drive(struct http *h)
 	int running, n = epoll_wait(h->inner_fd, ev, 8, 0);
 
 	for (int i = 0; i < n; i++) {
+		if (ev[i].data.fd == h->rest_fd) {
+			drop(h);
+			return;
+		}
 		if (ev[i].data.fd == h->timer_fd) {
 			if (read(h->timer_fd, &ticks, sizeof(ticks)) == sizeof(ticks))
 				curl_multi_socket_action(h->multi, CURL_SOCKET_TIMEOUT, 0,
@@ -178,32 +224,44 @@ static void drive(struct http *h)
 	}
 }
 
+/* What came of a request without a status line. */
+static void judge(struct http *h, CURLcode code, struct http_answer *ret)
+{
+	if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY) {
+		if (!h->tls)
+			h->tls = true; /* asked again so, once */
+		else
+			ret->not_http = true;
+	} else if (h->tls && code == CURLE_SSL_CONNECT_ERROR) {
+		ret->not_http = true;
+	}
+}
+
 bool http_turn(struct http *h, struct http_answer *ret_answer)
 {
 	struct http_answer a = {0};
+	bool news = false;
 	CURLMsg *message;
-	CURLcode code;
 	int left;
 
 	if (!h->busy)
 		return false;
 	drive(h);
-	message = curl_multi_info_read(h->multi, &left);
-	if (!message || message->msg != CURLMSG_DONE)
+	if (!h->busy)
 		return false;
-	code = message->data.result;
-	curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &a.status);
-	curl_multi_remove_handle(h->multi, h->easy);
-	h->busy = false;
-	if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY) {
-		if (!h->tls)
-			h->tls = true; /* asked again so, once */
-		else
-			a.not_http = true;
-		a.status = 0;
-	} else if (h->tls && code == CURLE_SSL_CONNECT_ERROR) {
-		a.not_http = true;
+	if (h->status && !h->told) {
+		a.status = h->status;
+		h->told = news = true;
 	}
-	*ret_answer = a;
-	return true;
+	message = curl_multi_info_read(h->multi, &left);
+	if (message && message->msg == CURLMSG_DONE) {
+		if (!h->told) {
+			judge(h, message->data.result, &a);
+			news = true;
+		}
+		drop(h);
+	}
+	if (news)
+		*ret_answer = a;
+	return news;
 }

@@ -23,6 +23,10 @@ void http_close(struct http *h);
  * stands for loopback. Returns: 0, -EBUSY, or -EIO.
  */
 int http_ask(struct http *h, const char *address, uint16_t port, const char *path);
+/* Does it still wait for an answer? */
 bool http_busy(const struct http *h);
-/* Go on. Returns: true once, when the answer is there. */
+/*
+ * Go on. Returns: true once, when the status line is there, or it is clear that there will be none.
+ * The rest of an answer is taken in later turns, for 2 seconds at most.
+ */
 bool http_turn(struct http *h, struct http_answer *ret_answer);

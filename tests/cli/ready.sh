@@ -59,6 +59,38 @@ kill -TERM "$us"
 finish
 is "the usual paths are tried where none is told" "$(cut -d' ' -f2 "$hits" | tr '\n' ' ')" "/health /v1/models / "
 
+# The status line decides, whenever the rest of the answer comes.
+for kind in held endless; do
+	begin --until "http:$port" --timeout 20 -- "$serve" --port "$port" --body $kind --hits "$hits"
+	ledger_shown
+	is "an answer that never ends ($kind): ready by its status line" "$(last ready_mark)" "http:$port/health"
+	ok "an answer that never ends ($kind): at once" test "$(last '(ready_ns - start_ns) / 1000000000')" -lt 5
+	kill -TERM "$us"
+	finish
+	begin --until "http:$port/" --timeout 20 -- "$serve" --port "$port" --first 503,503 --body $kind --hits "$hits"
+	ledger_shown
+	is "503 that never ends ($kind), then 200" "$(grep -c GET "$hits")" 3
+	kill -TERM "$us"
+	finish
+done
+mkfifo "$tmp/body"
+begin --until "http:$port" -- "$serve" --port "$port" --body "$tmp/body" --hits "$hits"
+ledger_shown
+echo >"$tmp/body"
+like "a body behind the status line is taken to its end" "$(timeout "$limit" tail -n +1 -f "$hits" | grep -m1 whole)" whole
+kill -TERM "$us"
+finish
+
+if "$serve" --v6 --port "$port" --exit 0 2>"$tmp/err"; then
+	begin -- "$serve" --v6 --port "$port" --hits "$hits"
+	ledger_shown
+	kill -TERM "$us"
+	finish
+	is "a server on IPv6 alone" "$(last ready_mark)" "http:$port/health"
+else
+	skip "a server on IPv6 alone" "$(cat "$tmp/err")"
+fi
+
 # The command tells its port; what speaks no HTTP is ready when it listens.
 begin -- "$serve" --port "$port" --first raw --hits "$hits"
 ledger_shown

@@ -3,6 +3,9 @@
  * A server of a few lines, for the tests of readiness and of ending. Options:
  *	--port N	listen there, on 127.0.0.1, and answer GET
  *	--first WORDS	answers before 200: "503,503"; "raw": bytes that are no HTTP; for ever
+ *	--body KIND	held: a header that never ends; endless: a body that never does; else a FIFO: the body
+ *			comes once a line can be read from it, and "whole" goes to FILE when it was taken
+ *	--v6		on ::1 instead, and nothing else
  *	--wait FIFO	read a line from FIFO before listening
  *	--told FIFO	write "up" to FIFO once listening
  *	--hits FILE	append a line a request
@@ -16,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,7 +28,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const char *first = "", *hits;
+static const char *first = "", *hits, *body;
+static bool v6;
 
 static void need(bool ok, const char *what)
 {
@@ -32,6 +37,60 @@ static void need(bool ok, const char *what)
 		return;
 	fprintf(stderr, "serve: %s: %s\n", what, strerror(errno));
 	exit(1);
+}
+
+static void note(const char *text)
+{
+	int log = hits ? open(hits, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+
+	if (log < 0)
+		return;
+	dprintf(log, "%s\n", text);
+	close(log);
+}
+
+static void wait_for(const char *path)
+{
+	char line[64];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	need(fd >= 0 && read(fd, line, sizeof(line)) >= 0, path);
+	close(fd);
+}
+
+/* Until the peer has gone away. */
+static void never_end(int fd, const char *piece)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char byte;
+
+	for (;;) {
+		if (poll(&p, 1, 20) > 0 && read(fd, &byte, 1) <= 0)
+			return;
+		if (send(fd, piece, strlen(piece), MSG_NOSIGNAL) < 0)
+			return;
+	}
+}
+
+static void send_body(int fd, int status)
+{
+	char head[128];
+
+	snprintf(head, sizeof(head), "HTTP/1.1 %d Word\r\n", status);
+	send(fd, head, strlen(head), MSG_NOSIGNAL);
+	if (!strcmp(body, "held")) {
+		never_end(fd, "x-more: of it\r\n");
+		return;
+	}
+	send(fd, "\r\n", 2, MSG_NOSIGNAL);
+	if (!strcmp(body, "endless")) {
+		never_end(fd, "and so on\n");
+		return;
+	}
+	wait_for(body);
+	if (send(fd, "a part\n", 7, MSG_NOSIGNAL) == 7 &&
+	    send(fd, "the rest\n", 9, MSG_NOSIGNAL) == 9)
+		note("whole");
 }
 
 static void answer(int fd)
@@ -42,12 +101,7 @@ static void answer(int fd)
 
 	request[n > 0 ? n : 0] = '\0';
 	request[strcspn(request, "\r\n")] = '\0';
-	if (hits) {
-		int log = open(hits, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-
-		dprintf(log, "%s\n", request);
-		close(log);
-	}
+	note(request);
 	if (!strcmp(first, "raw")) {
 		snprintf(reply, sizeof(reply), "220 hello, this is something else\r\n");
 	} else {
@@ -58,7 +112,10 @@ static void answer(int fd)
 		snprintf(reply, sizeof(reply), "HTTP/1.1 %d Word\r\nContent-Length: 3\r\n\r\nok\n",
 			 status);
 	}
-	n = write(fd, reply, strlen(reply));
+	if (body)
+		send_body(fd, status);
+	else
+		n = write(fd, reply, strlen(reply));
 	shutdown(fd, SHUT_WR);
 	while (read(fd, request, sizeof(request)) > 0)
 		;
@@ -68,11 +125,18 @@ static void answer(int fd)
 static int listen_on(int port)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	struct sockaddr_in6 addr6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+	int fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	int rc;
 
 	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	addr6.sin6_addr = in6addr_loopback;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	need(!bind(fd, (struct sockaddr *)&addr, sizeof(addr)) && !listen(fd, 16), "listen");
+	if (v6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+	rc = v6 ? bind(fd, (struct sockaddr *)&addr6, sizeof(addr6))
+		: bind(fd, (struct sockaddr *)&addr, sizeof(addr));
+	need(!rc && !listen(fd, 16), "listen");
 	return fd;
 }
 
@@ -82,15 +146,6 @@ static void go_away(void)
 	setsid();
 	if (fork())
 		_exit(0);
-}
-
-static void wait_for(const char *path)
-{
-	char line[64];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	need(fd >= 0 && read(fd, line, sizeof(line)) >= 0, path);
-	close(fd);
 }
 
 static void tell(const char *path)
@@ -124,6 +179,10 @@ int main(int argc, char **argv)
 			worker = true;
 		else if (!strcmp(argv[i], "--stubborn"))
 			signal(SIGTERM, SIG_IGN);
+		else if (!strcmp(argv[i], "--v6"))
+			v6 = true;
+		else if (!strcmp(argv[i], "--body"))
+			body = value, i++;
 		else if (!strcmp(argv[i], "--port"))
 			port = atoi(value), i++;
 		else if (!strcmp(argv[i], "--first"))
