@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 CLI_TESTS = %D%/status.sh %D%/signals.sh %D%/sacred.sh %D%/ready.sh %D%/starts.sh %D%/killed.sh %D%/terminal.sh %D%/agree.sh %D%/tier.sh
 TESTS += $(CLI_TESTS)
-EXTRA_DIST += $(CLI_TESTS) %D%/cli.sh
+EXTRA_DIST += $(CLI_TESTS) %D%/cli.sh %D%/jobs.py %D%/job_guest.py
 
 check_PROGRAMS += tests/cli/make_db
 tests_cli_make_db_SOURCES = %D%/make_db.c tests/unit/traces.h

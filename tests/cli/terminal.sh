@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The status line is drawn on a terminal that the guest does not write to, and only there.
+# The status line is drawn on a terminal that the guest does not write to, and only there;
+# job control is the shell's, the guest's and ours alike.
 . "$top_srcdir/tests/tap.sh"
 . "$top_srcdir/tests/cli/cli.sh"
 
@@ -40,4 +41,25 @@ unlike "on the guest's own terminal there is none" "$seen" '; waiting for'
 is "whose lines stay whole" "$(printf '%s\n' "$seen" | tr -d '\r' | grep -c '^guest$')" 2
 seen=$(timeout "$limit" python3 "$tmp/on_terminal.py" "$tmp/go" "" "$coldprof -q --db $db -- $guest >$tmp/out 2>$tmp/err")
 is "with -q there is none" "$seen" ""
+
+# Job control: the same happens with and without us.
+if command -v bash >/dev/null; then
+	export COLDPROF_DB="$db"
+	for how in "" "$coldprof -q --" "$coldprof -q --tier 0 --"; do
+		timeout "$limit" python3 "$top_srcdir/tests/cli/jobs.py" bash "$how" \
+			python3 "$top_srcdir/tests/cli/job_guest.py" >"$tmp/jobs" 2>&1
+		is "a shell's job${how:+ under $(basename "$how")}" "$(cat "$tmp/jobs")" "$(cat <<'END'
+a line is read
+the size reaches it
+interrupts: 1
+both stopped
+continued, and reads
+status 6
+a shell inside: 9
+END
+)"
+	done
+else
+	skip "a shell's job" "no bash"
+fi
 done_testing
