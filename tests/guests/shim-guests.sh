@@ -132,6 +132,28 @@ dump env >"$tmp/ours"
 is "the environment: two additions" \
 	"$(diff "$tmp/bare" "$tmp/ours" | sed -n 's/^> \([A-Z_]*\)=.*/\1/p' | grep -vx _ | sort | tr '\n' ' ')" "COLDPROF_SESSION LD_PRELOAD "
 
+# Watched by a debugger, and one itself. Process numbers differ.
+if command -v strace >/dev/null && strace -o "$tmp/trace" true 2>/dev/null; then
+	same "strace and what it follows" strace -f -q -o "$tmp/trace" sh -c 'echo out; "$1" forks 20 "$2"; exit 3' sh "$stunts" "$file"
+	like "strace and what it follows: it is told" "$(cat "$tmp/dump")" '^process .*/stunts forks 20 '
+	same "a guest that is traced from outside" sh -c 'strace -f -q -o "$1" "$2" threads 8 "$3"; exit 4' sh "$tmp/trace" "$stunts" "$file"
+else
+	skip "strace and what it follows" "no strace, or it may not trace"
+fi
+if command -v gdb >/dev/null && gdb -q -batch -ex run --args true >"$tmp/gdb" 2>&1; then
+	same "gdb and what it runs" sh -c 'gdb -nx -q -batch -ex "break write" -ex run -ex "info breakpoints" -ex delete \
+		-ex continue --args /bin/echo held 2>&1 | sed "s/process [0-9]*/process N/; s/0x[0-9a-f]*/ADDRESS/" | grep -v ADDRESS'
+else
+	skip "gdb and what it runs" "no gdb, or it may not trace"
+fi
+
+# A library whose own dependencies come first: its calls pass us by, and it works.
+same "a library opened with RTLD_DEEPBIND" python3 -c 'import ctypes, os, sys
+library = ctypes.CDLL(sys.argv[1], os.RTLD_NOW | os.RTLD_DEEPBIND)
+table = (ctypes.c_void_p * 512)()
+library.route_elf(table)
+print(ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint)(table[0])(0))' "$top_builddir/tests/engine/.libs/route-elf.so"
+
 # Killed at 20 moments: what was told until then is whole.
 whole=0
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
