@@ -128,6 +128,16 @@ try "rows that do not sum" 1 "UPDATE ledger_row SET wall_ns=wall_ns+1 WHERE id=2
 like "are told" "$(cat "$tap_out")" '^the rows .* WRONG$'
 try "too much that nothing explains" 1 "UPDATE segment SET item=6 WHERE id=2"
 like "is told" "$(cat "$tap_out")" '^wall: other .* WRONG$'
+earlier="UPDATE run SET start_ns=start_ns-120*$ms; UPDATE segment SET start_ns=start_ns-120*$ms WHERE id=0;
+	UPDATE ledger_row SET wall_ns=wall_ns+120*$ms WHERE id=0"
+try "a run that begins 130 ms before main" 1 "$earlier" 0
+like "is told" "$(cat "$tap_out")" '^wall: exec to main +\+130\.000 +100\.0 ms  WRONG$'
+sed '1s/"rank"/"cpu_ns":40000000,"rank"/' "$tmp/quiet" >"$tmp/truth"
+try "which is right where main's thread used the time" 0 "$earlier" 0
+cp "$tmp/quiet" "$tmp/truth"
+try "a run that begins behind main" 2 "UPDATE run SET start_ns=start_ns+11*$ms;
+	UPDATE segment SET start_ns=start_ns+11*$ms WHERE id=0; UPDATE ledger_row SET wall_ns=wall_ns-11*$ms WHERE id=0"
+like "is told" "$(cat "$tap_err")" 'began after the run did'
 try "a run that ends too late" 1 "UPDATE run SET end_ns=end_ns+100*$ms;
 	UPDATE segment SET end_ns=end_ns+100*$ms WHERE id=5; UPDATE ledger_row SET wall_ns=wall_ns+100*$ms WHERE id=5"
 try "work that was not seen" 1 "DELETE FROM evidence WHERE id=3"

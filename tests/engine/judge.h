@@ -15,7 +15,7 @@ struct line {
 	enum item item;
 	int pid, tid, rank;
 	uint64_t start_ns, end_ns, bytes;
-	uint64_t delay_ns; /* waited for a CPU since the line before it of this thread */
+	uint64_t delay_ns, cpu_ns; /* waited for a CPU, used one, since this thread's last line */
 };
 
 struct judge {

@@ -72,18 +72,24 @@ void truth_open(const char *path)
 		die("cannot write %s: %s", path, strerror(errno));
 }
 
-/*
- * How long the calling thread has waited for a CPU since this was last asked; 0 where the kernel does not count it.
- * The kernel hands a call's thread back to others between that call and the stamp behind it: what falls there belongs
- * to no side, and a reader of the log must know how much it is.
- */
-static uint64_t run_delay_ns(void)
+/* What the calling thread did since this was last asked; 0 where the kernel does not count it. */
+struct ran {
+	/*
+	 * Waited for a CPU. The kernel hands a call's thread back to others between that call and the stamp behind it:
+	 * what falls there belongs to no side, and a reader of the log must know how much it is.
+	 */
+	uint64_t delay_ns;
+	uint64_t cpu_ns;
+};
+
+static struct ran ran_since(void)
 {
 	static _Thread_local long owner;
 	static _Thread_local int fd;
-	static _Thread_local unsigned long long before_ns;
+	static _Thread_local struct ran before;
 	long tid = syscall(SYS_gettid);
-	unsigned long long cpu_ns, now_ns, delay_ns;
+	unsigned long long cpu_ns, delay_ns;
+	struct ran since = {0};
 	char buf[80];
 	ssize_t n;
 
@@ -92,34 +98,39 @@ static uint64_t run_delay_ns(void)
 			close(fd);
 		fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 		owner = tid;
-		before_ns = 0;
+		before = (struct ran){0};
 	}
 	n = fd < 0 ? -1 : pread(fd, buf, sizeof(buf) - 1, 0);
 	if (n <= 0)
-		return 0;
+		return since;
 	buf[n] = '\0';
-	if (sscanf(buf, "%llu %llu", &cpu_ns, &now_ns) != 2)
-		return 0;
-	delay_ns = now_ns - before_ns;
-	before_ns = now_ns;
-	return delay_ns;
+	if (sscanf(buf, "%llu %llu", &cpu_ns, &delay_ns) != 2)
+		return since;
+	since.delay_ns = delay_ns - before.delay_ns;
+	since.cpu_ns = cpu_ns - before.cpu_ns;
+	before.delay_ns = delay_ns;
+	before.cpu_ns = cpu_ns;
+	return since;
 }
 
 static void line(const char *view, const char *item, const char *sub, uint64_t start_ns,
 		 uint64_t end_ns, uint64_t bytes)
 {
+	struct ran since;
 	char buf[512];
 	int n;
 
 	if (truth_fd < 0)
 		return;
-	n = snprintf(
-		buf, sizeof(buf),
-		"{\"view\":\"%s\",\"item\":\"%s\",\"sub\":\"%s\",\"pid\":%d,\"tid\":%ld,"
-		"\"start_ns\":%llu,\"end_ns\":%llu,\"bytes\":%llu,\"delay_ns\":%llu,\"rank\":%d}\n",
-		view, item, sub, (int)getpid(), syscall(SYS_gettid), (unsigned long long)start_ns,
-		(unsigned long long)end_ns, (unsigned long long)bytes,
-		(unsigned long long)run_delay_ns(), opt.rank);
+	since = ran_since();
+	n = snprintf(buf, sizeof(buf),
+		     "{\"view\":\"%s\",\"item\":\"%s\",\"sub\":\"%s\",\"pid\":%d,\"tid\":%ld,"
+		     "\"start_ns\":%llu,\"end_ns\":%llu,\"bytes\":%llu,\"delay_ns\":%llu,"
+		     "\"cpu_ns\":%llu,\"rank\":%d}\n",
+		     view, item, sub, (int)getpid(), syscall(SYS_gettid),
+		     (unsigned long long)start_ns, (unsigned long long)end_ns,
+		     (unsigned long long)bytes, (unsigned long long)since.delay_ns,
+		     (unsigned long long)since.cpu_ns, opt.rank);
 	if (write(truth_fd, buf, (size_t)n) != n)
 		die("cannot write the truth log: %s", strerror(errno));
 }
@@ -189,5 +200,5 @@ void burn_ms(unsigned ms)
 	}
 	/* A delay inside belongs to the step on either side's clock. */
 	if (truth_fd >= 0)
-		run_delay_ns();
+		ran_since();
 }

@@ -42,7 +42,7 @@ static void read_truth(struct judge *j, const char *path)
 	static const char sql[] =
 		"SELECT coalesce(?1->>'view','work'), ?1->>'item', ?1->>'sub', ?1->>'pid',"
 		" coalesce(?1->>'rank',-1), ?1->>'start_ns', ?1->>'end_ns', ?1->>'bytes',"
-		" ?1->>'tid', coalesce(?1->>'delay_ns',0)";
+		" ?1->>'tid', coalesce(?1->>'delay_ns',0), coalesce(?1->>'cpu_ns',0)";
 	FILE *f = fopen(path, "re");
 	char *text = NULL;
 	size_t room = 0;
@@ -76,6 +76,7 @@ static void read_truth(struct judge *j, const char *path)
 		l->bytes = (uint64_t)sqlite3_column_int64(s, 7);
 		l->tid = sqlite3_column_int(s, 8);
 		l->delay_ns = (uint64_t)sqlite3_column_int64(s, 9);
+		l->cpu_ns = (uint64_t)sqlite3_column_int64(s, 10);
 		sqlite3_reset(s);
 	}
 	sqlite3_finalize(s);
