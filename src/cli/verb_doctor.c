@@ -165,8 +165,7 @@ static void show_probes(void)
 	if (probe_open(&opt, &t, &probe, &err)) {
 		row("probes", "no", "%s", err.msg);
 	} else {
-		row("tier", "-", "%d of 2%s", probe_tier(probe),
-		    probe_tier(probe) ? "" : "; tier 1 needs root, or CAP_BPF and CAP_PERFMON");
+		row("tier", "-", "%d of 2", probe_tier(probe));
 		vec_for_each (d, &t.diagnostics)
 			row("", "-", "%s: %s", d->source, d->text);
 	}

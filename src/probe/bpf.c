@@ -46,19 +46,27 @@ void bpf_close(struct probe *p)
 
 #include <coldprof.skel.h>
 
-#define FAULT_EVENTS 3
+#define FAULT_EVENTS  3
+#define FACT_PROGRAMS 3
+
+/* A program that the kernel did not take. */
+struct refusal {
+	char name[32];
+	int rc;
+};
 
 struct bpf {
 	struct coldprof_bpf *skel;
 	struct ring_buffer *ring;
 	int fault_fds[FAULT_EVENTS];
+	VEC(struct refusal) refusals;
 };
 
-/* Which facts need which programs: all of a row's must be attached. */
+/* Which facts need which programs: all of a row's must be attached, or none is. */
 static const struct {
 	unsigned saw;
 	const char *what;
-	const char *programs[3];
+	const char *programs[FACT_PROGRAMS];
 } facts[] = {
 	{SAW_TREE, "the process tree", {"tree_fork", "tree_exec", "tree_exit"}},
 	{0, "names of processes", {"tree_rename"}},
@@ -74,19 +82,19 @@ static const struct {
 #define FACTS (sizeof(facts) / sizeof(facts[0]))
 
 /* libbpf's words about the last failure: the program it was loading. Set while a load runs. */
-static char refused[64];
+static char refused[32];
 
 __attribute__((format(printf, 2, 0))) static int hear(enum libbpf_print_level level,
 						      const char *format, va_list ap)
 {
-	char line[512], name[64];
+	char line[512], name[32];
 
 	if (level != LIBBPF_WARN)
 		return 0;
 	vsnprintf(line, sizeof(line), format, ap);
 	if (getenv("COLDPROF_BPF_DEBUG"))
 		fprintf(stderr, "%s", line);
-	if (!refused[0] && sscanf(line, "libbpf: prog '%63[^']'", name) == 1)
+	if (!refused[0] && sscanf(line, "libbpf: prog '%31[^']'", name) == 1)
 		snprintf(refused, sizeof(refused), "%s", name);
 	return 0;
 }
@@ -109,40 +117,61 @@ static int set_constants(struct probe *p, struct coldprof_bpf *skel)
 	return 0;
 }
 
-/* Load with every program that the kernel takes; names that it refused are added to `left_out`. */
-static int load(struct probe *p, struct coldprof_bpf **ret_skel, struct str *left_out)
+static int refusal_of(const struct bpf *b, const char *name)
 {
-	struct coldprof_bpf *skel;
-	struct bpf_program *prog;
-	char out[1024];
-	int rc, tries;
+	vec_for_each (r, &b->refusals)
+		if (strcmp(r->name, name) == 0)
+			return r->rc;
+	return 0;
+}
 
-	for (tries = 0; tries < 20; tries++) {
-		skel = coldprof_bpf__open();
+static void refuse(struct bpf *b, const char *name, int rc)
+{
+	struct refusal *r = vec_add(&b->refusals);
+
+	snprintf(r->name, sizeof(r->name), "%s", name);
+	r->rc = rc;
+}
+
+/* For tests: programs that are to be missing, as if the kernel had refused them. */
+static void refuse_asked(struct bpf *b)
+{
+	const char *names = getenv("COLDPROF_BPF_WITHOUT");
+	char name[32];
+	int n;
+
+	for (; names && sscanf(names, " %31s%n", name, &n) == 1; names += n)
+		refuse(b, name, -EPERM);
+}
+
+/* Load with every program that the kernel takes; those that it refuses are added to the refusals. */
+static int load(struct probe *p)
+{
+	struct bpf_program *prog;
+	int rc;
+
+	refuse_asked(p->bpf);
+	for (;;) {
+		struct coldprof_bpf *skel = coldprof_bpf__open();
+
 		if (!skel)
 			return -errno;
 		rc = set_constants(p, skel);
-		bpf_object__for_each_program(prog, skel->obj)
-		{
-			snprintf(out, sizeof(out), " %s ", bpf_program__name(prog));
-			if (strstr(str_get(left_out), out))
-				bpf_program__set_autoload(prog, false);
-		}
+		bpf_object__for_each_program(
+			prog, skel->obj) if (refusal_of(p->bpf, bpf_program__name(prog)))
+			bpf_program__set_autoload(prog, false);
 		refused[0] = '\0';
 		if (rc == 0)
 			rc = coldprof_bpf__load(skel);
 		if (rc == 0) {
-			*ret_skel = skel;
+			p->bpf->skel = skel;
 			return 0;
 		}
 		coldprof_bpf__destroy(skel);
-		if (!refused[0])
+		if (!refused[0] || refusal_of(p->bpf, refused))
 			return rc;
-		str_addf(left_out, " %s ", refused);
-		trace_note(p->trace, "bpf", "warning", UNKNOWN,
-			   "the kernel refused the program %s: %s", refused, strerror(-rc));
+		refuse(p->bpf, refused, rc);
 	}
-	return -E2BIG;
 }
 
 static int attach_faults(struct probe *p, struct bpf_program *prog, int slot, uint64_t config)
@@ -177,13 +206,25 @@ static int attach_faults(struct probe *p, struct bpf_program *prog, int slot, ui
 	return 0;
 }
 
+/* Where the skeleton keeps the program's link; NULL when there is no such program. */
+static struct bpf_link **link_of(struct coldprof_bpf *skel, const struct bpf_program *prog)
+{
+	for (size_t i = 0; i < (size_t)skel->skeleton->prog_cnt; i++)
+		if (*skel->skeleton->progs[i].prog == prog)
+			return skel->skeleton->progs[i].link;
+	return NULL;
+}
+
 static int attach_one(struct probe *p, const char *name)
 {
 	struct coldprof_bpf *skel = p->bpf->skel;
 	struct bpf_program *prog = bpf_object__find_program_by_name(skel->obj, name);
-	size_t i;
+	struct bpf_link **link = link_of(skel, prog);
+	int rc = refusal_of(p->bpf, name);
 
-	if (!prog || bpf_program__fd(prog) < 0)
+	if (rc)
+		return rc;
+	if (!link)
 		return -ENOENT;
 	if (prog == skel->progs.fault_start)
 		return attach_faults(p, prog, 0, PERF_COUNT_SW_PAGE_FAULTS);
@@ -191,30 +232,72 @@ static int attach_one(struct probe *p, const char *name)
 		return attach_faults(p, prog, 1, PERF_COUNT_SW_PAGE_FAULTS_MIN);
 	if (prog == skel->progs.fault_end_major)
 		return attach_faults(p, prog, 2, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
-	for (i = 0; i < (size_t)skel->skeleton->prog_cnt; i++)
-		if (*skel->skeleton->progs[i].prog == prog) {
-			*skel->skeleton->progs[i].link = bpf_program__attach(prog);
-			return *skel->skeleton->progs[i].link ? 0 : -errno;
-		}
-	return -ENOENT;
+	*link = bpf_program__attach(prog);
+	return *link ? 0 : -errno;
 }
 
-static void attach(struct probe *p)
+static void close_fault_events(struct bpf *b)
 {
-	size_t i, j;
+	for (int i = 0; i < FAULT_EVENTS; i++) {
+		if (b->fault_fds[i] >= 0)
+			close(b->fault_fds[i]);
+		b->fault_fds[i] = -1;
+	}
+}
+
+static void detach_one(struct probe *p, const char *name)
+{
+	struct coldprof_bpf *skel = p->bpf->skel;
+	struct bpf_program *prog = bpf_object__find_program_by_name(skel->obj, name);
+	struct bpf_link **link = link_of(skel, prog);
+
+	if (prog == skel->progs.fault_start)
+		close_fault_events(p->bpf);
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+/* Half a fact is worse than none: a fallback tells it again. Returns: 0, or -errno and `ret_program`. */
+static int attach_fact(struct probe *p, const char *const programs[FACT_PROGRAMS],
+		       const char **ret_program)
+{
+	int rc = 0, n;
+
+	for (n = 0; n < FACT_PROGRAMS && programs[n]; n++) {
+		rc = attach_one(p, programs[n]);
+		if (rc < 0)
+			break;
+	}
+	if (rc < 0) {
+		*ret_program = programs[n];
+		while (n-- > 0)
+			detach_one(p, programs[n]);
+	}
+	return rc;
+}
+
+/* Returns: 0, or -errno when the kernel let no fact be observed. */
+static int attach(struct probe *p)
+{
+	const char *program[FACTS];
+	int rc[FACTS];
+	size_t attached = 0, i;
 
 	for (i = 0; i < FACTS; i++) {
-		int rc = 0;
-
-		for (j = 0; j < 3 && facts[i].programs[j] && rc == 0; j++)
-			rc = attach_one(p, facts[i].programs[j]);
-		if (rc == 0)
+		rc[i] = attach_fact(p, facts[i].programs, &program[i]);
+		attached += rc[i] == 0;
+	}
+	if (!attached)
+		return rc[0];
+	for (i = 0; i < FACTS; i++) {
+		if (rc[i] == 0)
 			p->trace->saw |= facts[i].saw;
 		else
 			trace_note(p->trace, "bpf", "warning", UNKNOWN,
-				   "%s: not observed by the kernel (%s)", facts[i].what,
-				   strerror(-rc));
+				   "%s: not observed by the kernel (program %s: %s)", facts[i].what,
+				   program[i], strerror(-rc[i]));
 	}
+	return 0;
 }
 
 int bpf_open(struct probe *p)
@@ -222,34 +305,22 @@ int bpf_open(struct probe *p)
 	/* Edge-triggered: that the ring is not quite empty must not keep coldprof awake, only what
 	 * wakes it. */
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
-	struct str left_out = {0};
-	struct coldprof_bpf *skel;
-	libbpf_print_fn_t before;
+	libbpf_print_fn_t before = libbpf_set_print(hear);
 	int rc, i;
 
-	before = libbpf_set_print(hear);
-	rc = load(p, &skel, &left_out);
-	str_free(&left_out);
-	if (rc < 0) {
-		libbpf_set_print(before);
-		return rc;
-	}
 	p->bpf = xcalloc(1, sizeof(*p->bpf));
-	p->bpf->skel = skel;
 	for (i = 0; i < FAULT_EVENTS; i++)
 		p->bpf->fault_fds[i] = -1;
-	p->bpf->ring = ring_buffer__new(bpf_map__fd(skel->maps.records), records_take, p, NULL);
-	if (!p->bpf->ring) {
-		rc = -errno;
-		libbpf_set_print(before);
-		bpf_close(p);
-		return rc;
+	rc = load(p);
+	if (rc == 0) {
+		ev.data.fd = bpf_map__fd(p->bpf->skel->maps.records);
+		p->bpf->ring = ring_buffer__new(ev.data.fd, records_take, p, NULL);
+		rc = p->bpf->ring ? attach(p) : -errno;
 	}
-	attach(p);
 	libbpf_set_print(before);
-	ev.data.fd = bpf_map__fd(skel->maps.records);
-	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0) {
+	if (rc == 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
 		rc = -errno;
+	if (rc < 0) {
 		bpf_close(p);
 		return rc;
 	}
@@ -322,23 +393,23 @@ static void report(struct probe *p, uint64_t faults)
 void bpf_finish(struct probe *p)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
-	int rc = -ENOENT, i;
 	uint64_t faults;
+	int rc;
 
 	if (!p->bpf)
 		return;
 	p->bpf->skel->bss->detached = 1;
 	faults = event_count(p);
-	for (i = 0; i < FAULT_EVENTS; i++)
-		if (p->bpf->fault_fds[i] >= 0)
-			close(p->bpf->fault_fds[i]);
+	close_fault_events(p->bpf);
 	coldprof_bpf__detach(p->bpf->skel);
 	ring_buffer__consume(p->bpf->ring);
-	if (bpf_program__fd(p->bpf->skel->progs.finish) >= 0)
-		rc = bpf_prog_test_run_opts(bpf_program__fd(p->bpf->skel->progs.finish), &opts);
+	rc = refusal_of(p->bpf, "finish");
+	if (rc == 0 && bpf_prog_test_run_opts(bpf_program__fd(p->bpf->skel->progs.finish), &opts))
+		rc = -errno;
 	if (rc < 0)
 		trace_note(p->trace, "bpf", "warning", UNKNOWN,
-			   "the last pieces of living threads are missing: %s", strerror(errno));
+			   "the last pieces of living threads are missing (program finish: %s)",
+			   strerror(-rc));
 	ring_buffer__consume(p->bpf->ring);
 	report(p, faults);
 }
@@ -349,6 +420,7 @@ void bpf_close(struct probe *p)
 		return;
 	ring_buffer__free(p->bpf->ring);
 	coldprof_bpf__destroy(p->bpf->skel);
+	vec_free(&p->bpf->refusals);
 	free(p->bpf);
 	p->bpf = NULL;
 }

@@ -105,6 +105,18 @@ static void add_root(struct probe *p)
 		p->trace->processes.v[root->index].exe = trace_str(p->trace, exe);
 }
 
+static void note_tier_0(struct probe *p, int rc)
+{
+	const char *why = strerror(-rc), *next = "";
+
+	if (rc == -EPERM || rc == -EACCES)
+		next = " (needs root, or CAP_BPF and CAP_PERFMON)";
+	else if (rc == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		why = "the kernel does not tell its types in /sys/kernel/btf/vmlinux";
+	trace_note(p->trace, "bpf", "warning", UNKNOWN,
+		   "tier 0: kernel probes cannot be loaded: %s%s", why, next);
+}
+
 /* From the best source to the least; what is missing becomes a diagnostic. */
 static void choose(struct probe *p)
 {
@@ -117,10 +129,7 @@ static void choose(struct probe *p)
 		trace_note(p->trace, "bpf", "warning", UNKNOWN,
 			   "tier 0: kernel probes are not built in");
 	else if (rc != -ECANCELED)
-		trace_note(p->trace, "bpf", "warning", UNKNOWN,
-			   "tier 0: kernel probes cannot be loaded: %s (needs root, or CAP_BPF and "
-			   "CAP_PERFMON)",
-			   strerror(-rc));
+		note_tier_0(p, rc);
 	rc = p->opt.max_tier >= 0 ? perf_open(p, !(p->trace->saw & SAW_FAULTS)) : -ECANCELED;
 	if (rc < 0) {
 		if (rc != -ECANCELED)

@@ -182,7 +182,9 @@ static void on_proc_record(struct probe *p, struct proc *proc, const void *data)
 		on_populate(p, proc, data);
 		break;
 	case KERNEL_TIMES:
-		on_times(p, proc, data);
+		/* Else the sampler tells them, and the ends of threads know nothing of their waits. */
+		if (p->trace->saw & SAW_TIMES)
+			on_times(p, proc, data);
 		break;
 	case KERNEL_LOG: {
 		const struct kernel_log *r = data;
