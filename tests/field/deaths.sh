@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Who died first, and of what: a rank of a bus error (O-07), a compiler that is killed (O-20); what compilers did.
+# Who died first, and of what: a rank of a bus error, a compiler that is killed; what compilers did.
 . "$top_srcdir/tests/tap.sh"
 . "$top_srcdir/tests/field/field.sh"
 
 one=$model/model-00001-of-00003.safetensors
 record --until port:1 -- "$python" "$tmp/guest.py" bus_error "$one"
-is "O-07 status of the launcher" "$end" 1
+is "status of the launcher" "$end" 1
 if tier1; then
-	like "O-07 the rank's death, its last item and file" "$(note 'first to die')" \
+	like "the rank's death, its last item and file" "$(note 'first to die')" \
 		'SIGBUS [0-9.]+ s after the start, last seen in weights \(.*\.cut\.safetensors\)'
-	ok "O-07 it stands before the launcher's own end" test "$(grep -n 'first to die' "$tmp/err" | cut -d: -f1)" -lt \
+	ok "it stands before the launcher's own end" test "$(grep -n 'first to die' "$tmp/err" | cut -d: -f1)" -lt \
 		"$(grep -n 'not ready; exit' "$tmp/err" | cut -d: -f1)"
 else
-	skip "O-07 the rank's death" "needs the kernel side: a status is there only while the zombie is"
+	skip "the rank's death" "needs the kernel side: a status is there only while the zombie is"
 fi
 
 mkdir "$tmp/bin"
@@ -33,15 +33,15 @@ int main(int argc, char **argv)
 C
 ${CC:-cc} -o "$tmp/bin/cc1plus" "$tmp/c.c" || bail "no compiler"
 record --until port:1 -- "$python" "$tmp/guest.py" compilers "$one" "$tmp/bin"
-is "O-20 status" "$end" 1
+is "a compiler was killed: the status" "$end" 1
 if tier1; then
-	like "O-20 which compiler died" "$(note 'first to die')" 'cc1plus \(pid [0-9]+\), of SIGKILL'
+	like "which compiler died" "$(note 'first to die')" 'cc1plus \(pid [0-9]+\), of SIGKILL'
 	# Their own clocks began with the fork, before they were compilers.
-	like "O-20 how many, how many at once, their CPU" "$(note '6 compilers')" \
+	like "how many, how many at once, their CPU" "$(note '6 compilers')" \
 		'^6 compilers ran, up to [2-6] at once, 0\.[5-7][0-9]+ s of CPU$'
-	is "O-20 a compile is not asleep" "$(cells "select count(*) from r where json_extract(j, '$.sub') = 'compiler'
+	is "a compile is not asleep" "$(cells "select count(*) from r where json_extract(j, '$.sub') = 'compiler'
 		and json_extract(j, '$.cause.sleep_ns') * 2 > json_extract(j, '$.wall_ns')" ledger)" 0
 else
-	skip "O-20 which compiler died, the compilers' CPU" "needs the kernel side"
+	skip "which compiler died, the compilers' CPU" "needs the kernel side"
 fi
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Weight files: from storage or not (O-01, O-05), how they were read (O-03), who read them again (O-06), their
-# names (O-08), what children read (O-32).
+# Weight files: from storage or not, how they were read, who read them again, their
+# names, what children read.
 . "$top_srcdir/tests/tap.sh"
 . "$top_srcdir/tests/field/field.sh"
 
@@ -15,25 +15,25 @@ cell()
 	cells "select json_extract(j, '$.$1') from r where json_extract(j, '$.path') like '%.safetensors'" files
 }
 
-is "O-01 the first reads it from storage" "$(cell bytes_asked)/$(cell bytes_cached)" "$size/0"
-is "O-05 the start is cold because it was" "$(ask 'select state from run')" cold
-is "O-03 read: the mode" "$(cell mode)" read
-ok "O-03 read: time in the reads is told" test "$(cell wait_ns)" -gt 0
+is "the first reads it from storage" "$(cell bytes_asked)/$(cell bytes_cached)" "$size/0"
+is "the start is cold because it was" "$(ask 'select state from run')" cold
+is "read: the mode" "$(cell mode)" read
+ok "read: time in the reads is told" test "$(cell wait_ns)" -gt 0
 record -q --until exit -- "$python" "$tmp/guest.py" read "$one"
-is "O-01 the second asks for as much" "$(cell bytes_asked)" "$size"
+is "the second asks for as much" "$(cell bytes_asked)" "$size"
 # A kernel may have taken some pages back meanwhile.
-ok "O-01 and reads nothing of it from storage" test $(($(cell bytes_storage) * 50)) -le "$size"
-is "O-05 a warm start" "$(ask 'select state from run order by id desc limit 1')" warm
+ok "and reads nothing of it from storage" test $(($(cell bytes_storage) * 50)) -le "$size"
+is "a warm start" "$(ask 'select state from run order by id desc limit 1')" warm
 record -q --cold --until exit -- "$python" "$tmp/guest.py" map "$one"
-is "O-03 mapped in order" "$(cell mode)" mapped
+is "mapped in order" "$(cell mode)" mapped
 walked=$(cell faults)
 record -q --cold --until exit -- "$python" "$tmp/guest.py" random "$one"
-is "O-03 mapped, advised random" "$(cell mode)" mapped-random
-ok "O-03 that is many more faults" test "$(cell faults)" -gt $((walked * 5))
+is "mapped, advised random" "$(cell mode)" mapped-random
+ok "that is many more faults" test "$(cell faults)" -gt $((walked * 5))
 
 record --cold --until exit -- "$python" "$tmp/guest.py" ranks "$model"/*.safetensors
-like "O-06 five times the bytes" "$(note weights:)" ' 5\.0 times the 12\.6 MB of 3 files; 12\.6 MB from storage; 4 processes'
-is "O-06 the rank that read twice asked twice" "$(ask "select max(n) / min(n) from
+like "five times the bytes" "$(note weights:)" ' 5\.0 times the 12\.6 MB of 3 files; 12\.6 MB from storage; 4 processes'
+is "the rank that read twice asked twice" "$(ask "select max(n) / min(n) from
 	(select sum(asked_bytes) n from reads where run = (select max(id) from run) and path like '%.safetensors'
 	group by pid)")" 2
 
@@ -47,14 +47,14 @@ for tier in 1 0; do
 	record -q --tier $tier --until exit -- "$python" "$tmp/guest.py" read \
 		hub/models--a--b/snapshots/aaa/model.safetensors hub/models--a--b/snapshots/aaa/../bbb/model.safetensors
 	# Tier 0 counts short reads without their file.
-	is "O-08 tier $tier: one file, its snapshot's name, all bytes" "$(ask "select path, target,
+	is "tier $tier: one file, its snapshot's name, all bytes" "$(ask "select path, target,
 		asked_bytes * 100 >= 99 * 2 * size_bytes and asked_bytes <= 2 * size_bytes from files where run = (select max(id) from run) and size_bytes = $size and class = 'weights'")" \
 		"$hub/snapshots/aaa/model.safetensors|$hub/blobs/0123abcd|1"
 done
 
 for how in fork spawn forkserver; do
 	record -q --until exit -- "$python" "$tmp/guest.py" $how "$model"/*.safetensors
-	is "O-32 $how: each worker's own file" "$(ask "select count(distinct pid), count(distinct path), sum(asked_bytes)
+	is "$how: each worker's own file" "$(ask "select count(distinct pid), count(distinct path), sum(asked_bytes)
 		from reads where run = (select max(id) from run) and path like '%.safetensors'")" \
 		"3|3|$(cat "$model"/*.safetensors | wc -c)"
 done
