@@ -13,6 +13,8 @@
 #include "model/model.h"
 #include "render/lines.h"
 
+/* An uncertainty of the mark below this is nobody's business. */
+#define LATE_TOLD_NS  UINT64_C(10000000)
 #define BAR_WIDTH     10
 #define N_CAUSES      3
 #define N_REMARKS     8
@@ -132,6 +134,17 @@ static void add_ending(struct str *b, const struct run *run)
 		str_addf(b, "ended: %s", run->ending ? run->ending : "unknown");
 }
 
+/* Who asks from time to time sees it late. */
+static void add_mark(struct str *b, const struct shown *s)
+{
+	str_addf(b, " (%s", s->mark);
+	vec_for_each (m, &s->trace->marks)
+		if (m->name && !strcmp(m->name, s->mark) && m->late_ns != UNKNOWN &&
+		    m->late_ns >= LATE_TOLD_NS)
+			str_addf(b, ", up to %.3f s late", (double)m->late_ns / 1e9);
+	str_add(b, ")");
+}
+
 static void print_head(FILE *out, const struct look *look, const struct shown *s)
 {
 	const struct run *run = &s->trace->run;
@@ -143,7 +156,7 @@ static void print_head(FILE *out, const struct look *look, const struct shown *s
 		str_add(&b, "not ready, after ");
 	str_addf(&b, "%.3f s", (double)(s->end_ns - run->start_ns) / 1e9);
 	if (s->mark) {
-		str_addf(&b, " (%s)", s->mark);
+		add_mark(&b, s);
 	} else {
 		str_add(&b, ": ");
 		add_ending(&b, run);

@@ -133,7 +133,7 @@ static void listener(void *arg, uint16_t port, int32_t process)
 		if (l->port == port && l->process == process) {
 			bool here = process < 0 || same_network(s->trace.processes.v[process].pid);
 
-			ready_listener(s->ready, port, l->address, here, l->at_ns);
+			ready_listener(s->ready, port, l->address, here, l->at_ns, l->late_ns);
 			return;
 		}
 	}
@@ -197,7 +197,8 @@ static void set_tick(struct start *s)
 static void look_for_port(struct start *s, const member_list *living, uint64_t now_ns)
 {
 	char address[INET6_ADDRSTRLEN];
-	struct listener l = {.port = s->port, .at_ns = now_ns, .process = NO_INDEX};
+	struct listener l = {
+		.port = s->port, .at_ns = now_ns, .late_ns = UNKNOWN, .process = NO_INDEX};
 	pid_t pid;
 
 	if (!s->port || (s->trace.saw & SAW_LISTEN) || !listen_find(living, s->port, &pid, address))
@@ -209,7 +210,7 @@ static void look_for_port(struct start *s, const member_list *living, uint64_t n
 	l.process = trace_process_at(&s->trace, pid, now_ns);
 	l.address = trace_str(&s->trace, address);
 	vec_push(&s->trace.listeners, l);
-	ready_listener(s->ready, s->port, address, same_network(pid), now_ns);
+	ready_listener(s->ready, s->port, address, same_network(pid), now_ns, UNKNOWN);
 }
 
 static void tick(struct start *s)

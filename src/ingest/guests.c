@@ -117,6 +117,7 @@ static void take_image(struct ingest *in, struct image *image, const struct wire
 	if (!p->ns_pid && (w->pid != p->pid || trace_is_foreign(t, p)))
 		p->ns_pid = w->pid;
 	image->process = index;
+	image->start_ns = w->start_ns;
 	image->foreign = p->ns_pid != 0;
 	describe(t, index, w);
 	t->processes.v[index].shim = true;
@@ -290,14 +291,23 @@ static const char *unloadable(int fd)
 
 #define CLEARED "environment cleared"
 
+/* In another mount namespace the path may lead elsewhere. */
+static bool leads_to(const struct trace *t, const char *path, const struct stat *st)
+{
+	vec_for_each (f, &t->files)
+		if (f->path == path && f->ino)
+			return f->ino == st->st_ino;
+	return true;
+}
+
 /* NULL: not known. */
-static const char *why_uncovered(const struct process *p)
+static const char *why_uncovered(const struct trace *t, const struct process *p)
 {
 	const char *why = NULL;
 	struct stat st;
 	int fd;
 
-	if (!p->exe || stat(p->exe, &st) != 0 || !S_ISREG(st.st_mode))
+	if (!p->exe || stat(p->exe, &st) != 0 || !S_ISREG(st.st_mode) || !leads_to(t, p->exe, &st))
 		return NULL;
 	if ((st.st_mode & (S_ISUID | S_ISGID)) ||
 	    getxattr(p->exe, "security.capability", NULL, 0) > 0)
@@ -310,25 +320,40 @@ static const char *why_uncovered(const struct process *p)
 	return why ? why : CLEARED;
 }
 
+/* It was in the program that the process runs since its last exec, not only in one before. */
+static bool is_covered(const struct ingest *in, int32_t process)
+{
+	const struct process *p = &in->t->processes.v[process];
+
+	if (!p->shim || p->exec_ns == UNKNOWN)
+		return p->shim;
+	vec_for_each (image, &in->images)
+		if (image->process == process && image->start_ns >= p->exec_ns)
+			return true;
+	return false;
+}
+
 void guests_uncovered(struct ingest *in)
 {
 	struct trace *t = in->t;
 	struct ring_loss loss = {0};
 	const char *why;
 	uint64_t count = 0;
-	bool left_out = false;
+	/* Without its word from anywhere, or where one was left out, its absence shows nothing. */
+	bool silent = !in->images.n;
 
-	if (!in->memory || !in->images.n)
+	if (!in->memory)
 		return;
 	ring_loss(&in->reader, &loss);
+	silent |= loss.left != 0;
 	vec_for_each (image, &in->images)
-		left_out |= image->left_out;
+		silent |= image->left_out;
 	for (size_t i = 0; i < t->processes.n; i++) {
 		struct process *p = &t->processes.v[i];
 		uint64_t end = p->end_ns == UNKNOWN ? t->run.end_ns : p->end_ns;
 
 		/* A child that only forked goes on in its parent's image, covered or not. */
-		if (p->shim || p->uncovered)
+		if (p->uncovered || is_covered(in, (int32_t)i))
 			continue;
 		if (p->exec_ns == UNKNOWN) {
 			if (p->parent >= 0 && (size_t)p->parent < i)
@@ -337,13 +362,13 @@ void guests_uncovered(struct ingest *in)
 		}
 		if (loss.processes || end < p->exec_ns || end - p->exec_ns < SHORT_LIFE_NS)
 			continue;
-		why = why_uncovered(p);
-		/* One that was left out may be the shim in it. */
-		p->uncovered = trace_str(t, why && left_out && !strcmp(why, CLEARED) ? NULL : why);
+		why = why_uncovered(t, p);
+		p->uncovered = trace_str(t, why && silent && !strcmp(why, CLEARED) ? NULL : why);
 		count += p->uncovered != NULL;
 	}
 	if (count)
-		trace_note(
-			t, "shim", "warning", count,
-			"processes that the shim could not enter: their driver calls are not seen");
+		trace_note(t, "shim", "warning", count,
+			   "processes that the shim could not enter: their driver calls%s are not "
+			   "seen",
+			   t->saw & SAW_LOG ? "" : " and log lines");
 }

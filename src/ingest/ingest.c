@@ -73,6 +73,7 @@ int ingest_run(const struct ingest_options *opt, const void *map, size_t size, s
 	lines_fold(&in);
 	evidence_coalesce(t);
 	guests_uncovered(&in);
+	lines_unseen(&in);
 	state_derive(&in);
 	note_loss(&in);
 	files_done(&in);

@@ -16,7 +16,8 @@
 
 /* A wire_process that was matched with the trace's processes. */
 struct image {
-	int32_t process;	   /* NO_INDEX: its entry was not whole, or it is left out */
+	int32_t process; /* NO_INDEX: its entry was not whole, or it is left out */
+	uint64_t start_ns;
 	bool left_out;		   /* its process is not known; said once */
 	bool foreign;		   /* its numbers are those of another pid namespace */
 	VEC(const char *) symbols; /* by the number that calls carry; NULL unknown */
@@ -128,6 +129,8 @@ void roles_derive(struct ingest *in);
 /* lines.c: progress bars split, order; afterwards repeats folded. */
 void lines_split(struct ingest *in);
 void lines_fold(struct ingest *in);
+/* Where no lines can be seen, the trace says so. */
+void lines_unseen(struct ingest *in);
 
 /* coalesce.c: evidence sorted, adjacent pieces joined. */
 void evidence_coalesce(struct trace *t);

@@ -142,3 +142,24 @@ void lines_fold(struct ingest *in)
 		trace_note(t, "ingest", "loss", cut, "log lines beyond the first %d are not kept",
 			   LINES_MAX);
 }
+
+/*
+ * Without kernel probes lines are seen by the shim alone: in a write of the guest's own, but not
+ * inside C's stdio. What an engine declares in its log may then be missing without a trace.
+ */
+void lines_unseen(struct ingest *in)
+{
+	struct trace *t = in->t;
+
+	if (t->saw & SAW_LOG)
+		return;
+	if (!in->images.n)
+		trace_note(t, "ingest", "warning", UNKNOWN,
+			   "log lines are not seen, neither by kernel probes nor from within: what "
+			   "the log declares is missing");
+	else if (!t->log.n)
+		trace_note(
+			t, "ingest", in->opt->engine ? "warning" : "info", UNKNOWN,
+			"no log line was seen; without kernel probes those that C's stdio writes "
+			"are not");
+}

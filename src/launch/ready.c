@@ -25,7 +25,7 @@ struct heard {
 	uint16_t port;
 	char *address;
 	bool reachable;
-	uint64_t at_ns;
+	uint64_t at_ns, late_ns; /* struct mark */
 };
 
 struct ready {
@@ -38,8 +38,9 @@ struct ready {
 	bool speaks_no_http; /* so its listening is the best that there is */
 	unsigned usual;	     /* which of the usual paths is asked */
 	unsigned polls;
-	uint64_t next_poll_ns;
-	struct stat before; /* of MARK_FILE; st_ino 0: it was not there */
+	uint64_t next_poll_ns, asked_ns;
+	uint64_t not_yet_ns; /* it was not ready when it was asked, or looked at, then; 0 never */
+	struct stat before;  /* of MARK_FILE; st_ino 0: it was not there */
 	const char *mark;
 	uint64_t at_ns;
 };
@@ -55,9 +56,9 @@ static const char *path_of(const struct ready *r)
 	return r->opt.health_path ? r->opt.health_path : usual_paths[r->usual];
 }
 
-static const char *note(struct ready *r, uint64_t at_ns, const char *name)
+static const char *note(struct ready *r, uint64_t at_ns, uint64_t late_ns, const char *name)
 {
-	struct mark m = {.name = name, .at_ns = at_ns};
+	struct mark m = {.name = name, .at_ns = at_ns, .late_ns = late_ns};
 
 	vec_for_each (old, &r->opt.trace->marks) {
 		if (!strcmp(old->name, name))
@@ -95,7 +96,8 @@ static struct heard *find_heard(struct ready *r, uint16_t port)
 
 static void port_mark(struct ready *r, const struct heard *h)
 {
-	const char *name = note(r, h->at_ns, trace_strf(r->opt.trace, "port:%u", h->port));
+	const char *name =
+		note(r, h->at_ns, h->late_ns, trace_strf(r->opt.trace, "port:%u", h->port));
 
 	if (r->opt.mark->kind == MARK_PORT ||
 	    (r->opt.mark->kind == MARK_DEFAULT && r->speaks_no_http))
@@ -125,11 +127,22 @@ static void ask(struct ready *r)
 {
 	const struct heard *h = find_heard(r, r->port);
 
-	r->next_poll_ns = clock_now_ns() + POLL_NS;
+	r->asked_ns = clock_now_ns();
+	r->next_poll_ns = r->asked_ns + POLL_NS;
 	if (http_ask(r->http, h->address, h->port, path_of(r)))
 		set_timer(r, r->next_poll_ns);
 	else
 		r->polls++;
+}
+
+/* Since it was last asked in vain; else since it listens. */
+static uint64_t late_by(struct ready *r, uint64_t now_ns)
+{
+	const struct heard *h = find_heard(r, r->port);
+
+	if (r->not_yet_ns)
+		return now_ns - r->not_yet_ns;
+	return h->late_ns == UNKNOWN ? UNKNOWN : now_ns - h->at_ns + h->late_ns;
 }
 
 static void answered(struct ready *r, const struct http_answer *a)
@@ -138,13 +151,14 @@ static void answered(struct ready *r, const struct http_answer *a)
 
 	if (a->status == 200) {
 		r->asking = false;
-		const char *name =
-			note(r, now_ns, trace_strf(r->opt.trace, "http:%u%s", r->port, path_of(r)));
+		const char *name = note(r, now_ns, late_by(r, now_ns),
+					trace_strf(r->opt.trace, "http:%u%s", r->port, path_of(r)));
 
 		if (r->opt.mark->kind == MARK_HTTP || r->opt.mark->kind == MARK_DEFAULT)
 			reach(r, name, now_ns);
 		return;
 	}
+	r->not_yet_ns = r->asked_ns;
 	if (a->not_http && r->opt.mark->kind == MARK_DEFAULT) {
 		r->asking = false;
 		r->speaks_no_http = true;
@@ -167,10 +181,13 @@ static void look_for_file(struct ready *r)
 	    (st.st_ino != was->st_ino || st.st_dev != was->st_dev ||
 	     st.st_mtim.tv_sec != was->st_mtim.tv_sec ||
 	     st.st_mtim.tv_nsec != was->st_mtim.tv_nsec)) {
-		reach(r, note(r, now_ns, trace_strf(r->opt.trace, "file:%s", r->opt.mark->path)),
+		reach(r,
+		      note(r, now_ns, now_ns - r->not_yet_ns,
+			   trace_strf(r->opt.trace, "file:%s", r->opt.mark->path)),
 		      now_ns);
 		return;
 	}
+	r->not_yet_ns = now_ns;
 	set_timer(r, now_ns + FILE_LOOK_NS);
 }
 
@@ -199,6 +216,7 @@ int ready_open(const struct ready_options *opt, struct ready **ret_ready, struct
 	if (opt->mark->kind == MARK_FILE) {
 		if (stat(opt->mark->path, &r->before))
 			r->before.st_ino = 0;
+		r->not_yet_ns = clock_now_ns();
 		set_timer(r, clock_now_ns() + FILE_LOOK_NS);
 	}
 	*ret_ready = r;
@@ -241,9 +259,9 @@ void ready_turn(struct ready *r)
 }
 
 void ready_listener(struct ready *r, uint16_t port, const char *address, bool reachable,
-		    uint64_t at_ns)
+		    uint64_t at_ns, uint64_t late_ns)
 {
-	struct heard h = {.port = port, .reachable = reachable, .at_ns = at_ns};
+	struct heard h = {.port = port, .reachable = reachable, .at_ns = at_ns, .late_ns = late_ns};
 	struct heard *kept = find_heard(r, port);
 
 	if (kept)
@@ -270,7 +288,7 @@ void ready_line(struct ready *r, const char *text, uint64_t at_ns)
 {
 	if (r->opt.mark->kind == MARK_LOG && !r->mark &&
 	    !regexec(&r->opt.mark->regex, text, 0, NULL, 0))
-		reach(r, note(r, at_ns, trace_str(r->opt.trace, r->opt.mark->text)), at_ns);
+		reach(r, note(r, at_ns, 0, trace_str(r->opt.trace, r->opt.mark->text)), at_ns);
 }
 
 void ready_ended(struct ready *r, int status, uint64_t at_ns)
@@ -280,7 +298,7 @@ void ready_ended(struct ready *r, int status, uint64_t at_ns)
 						   WIFEXITED(status) && !WEXITSTATUS(status));
 
 	if (chosen)
-		reach(r, note(r, at_ns, "exit"), at_ns);
+		reach(r, note(r, at_ns, 0, "exit"), at_ns);
 }
 
 bool ready_reached(const struct ready *r, const char **ret_mark, uint64_t *ret_at_ns)

@@ -29,11 +29,11 @@ int ready_fd(const struct ready *r);
 void ready_turn(struct ready *r);
 
 /*
- * A process of the tree listens. `address` may be NULL;
- * `reachable` false: in another network namespace.
+ * A process of the tree listens, since at_ns or up to late_ns earlier (UNKNOWN). `address` may be
+ * NULL; `reachable` false: in another network namespace.
  */
 void ready_listener(struct ready *r, uint16_t port, const char *address, bool reachable,
-		    uint64_t at_ns);
+		    uint64_t at_ns, uint64_t late_ns);
 /* The HTTP port became known by a log line. */
 void ready_port(struct ready *r, uint16_t port);
 void ready_line(struct ready *r, const char *text, uint64_t at_ns);

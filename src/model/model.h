@@ -222,13 +222,14 @@ struct listener {
 	int32_t process; /* NO_INDEX unknown */
 	uint16_t port;
 	uint64_t at_ns;
+	uint64_t late_ns; /* it may have been so much earlier: who looks sees it late; UNKNOWN */
 	const char *address;
 };
 
 /* A readiness mark that was reached. */
 struct mark {
 	const char *name;
-	uint64_t at_ns;
+	uint64_t at_ns, late_ns; /* likewise */
 };
 
 /* Per process and driver symbol. */

@@ -62,6 +62,7 @@ struct proc {
 /* A listening socket: whose it is, was looked up so many times. */
 struct known_socket {
 	uint32_t inode, tries;
+	uint64_t unseen_ns; /* when it was not there yet */
 };
 
 struct probe {
@@ -79,6 +80,7 @@ struct probe {
 	VEC(struct known_socket) sockets; /* listening ones already looked at */
 	int diag_fd;			  /* socket diagnostics, -1 none */
 	size_t listeners_told;
+	uint64_t listen_looked_ns; /* the last time */
 	enum tree_by tree_by;
 	struct perf *perf; /* NULL: not opened */
 	struct bpf *bpf;   /* NULL: not opened */
@@ -157,7 +159,8 @@ void listen_begin(struct probe *p);
 void listen_free(struct probe *p);
 void listen_look(struct probe *p, uint64_t now_ns);
 /* Note a listening socket; the same (process, port) only once. */
-void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, const char *address);
+void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, uint64_t late_ns,
+		const char *address);
 
 /* tree.c, continued: perf tells that a process is gone, but not how it ended. */
 void tree_gone(struct probe *p, struct proc *proc, uint64_t at_ns);

@@ -24,12 +24,14 @@
 #define ASK_PERIOD_NS	 (100 * NS_PER_MS)
 #define TABLE_PERIOD_NS	 (500 * NS_PER_MS)
 
-void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, const char *address)
+void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, uint64_t late_ns,
+		const char *address)
 {
 	struct listener l = {
 		.process = index,
 		.port = port,
 		.at_ns = at_ns,
+		.late_ns = late_ns,
 		.address = trace_str(p->trace, address),
 	};
 
@@ -72,7 +74,7 @@ static struct proc *holder(struct probe *p, uint32_t inode)
 }
 
 /* Look for the holder of `inode`, some times: its process may not be known yet. */
-static struct proc *holder_once(struct probe *p, uint32_t inode)
+static struct proc *holder_once(struct probe *p, uint32_t inode, uint64_t *ret_unseen_ns)
 {
 	struct known_socket *known = NULL;
 	struct proc *proc;
@@ -83,7 +85,9 @@ static struct proc *holder_once(struct probe *p, uint32_t inode)
 	if (!known) {
 		known = vec_add(&p->sockets);
 		known->inode = inode;
+		known->unseen_ns = p->listen_looked_ns;
 	}
+	*ret_unseen_ns = known->unseen_ns;
 	if (known->tries >= TRIES)
 		return NULL;
 	known->tries++;
@@ -97,12 +101,13 @@ static void listening(struct probe *p, uint32_t inode, uint16_t port, int family
 		      const void *address, uint64_t now_ns)
 {
 	char text[INET6_ADDRSTRLEN] = "";
-	struct proc *proc = holder_once(p, inode);
+	uint64_t unseen_ns;
+	struct proc *proc = holder_once(p, inode, &unseen_ns);
 
 	if (!proc)
 		return;
 	inet_ntop(family, address, text, sizeof(text));
-	listen_add(p, proc->index, port, now_ns, text);
+	listen_add(p, proc->index, port, now_ns, now_ns - unseen_ns, text);
 }
 
 /*
@@ -174,11 +179,12 @@ void listen_look(struct probe *p, uint64_t now_ns)
 {
 	if (p->diag_fd >= 0 && ask(p, AF_INET, now_ns) && ask(p, AF_INET6, now_ns)) {
 		p->next_listen_ns = now_ns + ASK_PERIOD_NS;
-		return;
+	} else {
+		look_in(p, "tcp", AF_INET, now_ns);
+		look_in(p, "tcp6", AF_INET6, now_ns);
+		p->next_listen_ns = now_ns + TABLE_PERIOD_NS;
 	}
-	look_in(p, "tcp", AF_INET, now_ns);
-	look_in(p, "tcp6", AF_INET6, now_ns);
-	p->next_listen_ns = now_ns + TABLE_PERIOD_NS;
+	p->listen_looked_ns = now_ns;
 }
 
 void listen_begin(struct probe *p)

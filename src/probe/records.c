@@ -59,7 +59,7 @@ static void on_listen(struct probe *p, struct proc *proc, const struct kernel_li
 	char address[INET6_ADDRSTRLEN] = "";
 
 	inet_ntop(r->family == AF_INET6 ? AF_INET6 : AF_INET, r->address, address, sizeof(address));
-	listen_add(p, proc->index, (uint16_t)r->head.value, r->head.at_ns, address);
+	listen_add(p, proc->index, (uint16_t)r->head.value, r->head.at_ns, 0, address);
 }
 
 static void on_faults(struct probe *p, struct proc *proc, const struct kernel_faults *r)

@@ -73,15 +73,15 @@ static const struct field log_fields[] = {
 };
 
 static const struct field listener_fields[] = {
-	FIELD(F_INDEX, listener, process),
-	FIELD(F_U16, listener, port),
-	FIELD(F_U64, listener, at_ns),
+	FIELD(F_INDEX, listener, process), FIELD(F_U16, listener, port),
+	FIELD(F_U64, listener, at_ns),	   FIELD(F_U64, listener, late_ns),
 	FIELD(F_STR, listener, address),
 };
 
 static const struct field mark_fields[] = {
 	FIELD(F_STR, mark, name),
 	FIELD(F_U64, mark, at_ns),
+	FIELD(F_U64, mark, late_ns),
 };
 
 static const struct field cuda_fields[] = {

@@ -113,12 +113,13 @@ CREATE TABLE log_line (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE listener (
-	run INTEGER NOT NULL, id INTEGER NOT NULL, process INTEGER, port INTEGER NOT NULL, at_ns INTEGER, address INTEGER,
+	run INTEGER NOT NULL, id INTEGER NOT NULL, process INTEGER, port INTEGER NOT NULL, at_ns INTEGER, late_ns INTEGER,
+	address INTEGER,
 	PRIMARY KEY (run, id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE mark (
-	run INTEGER NOT NULL, id INTEGER NOT NULL, name INTEGER, at_ns INTEGER,
+	run INTEGER NOT NULL, id INTEGER NOT NULL, name INTEGER, at_ns INTEGER, late_ns INTEGER,
 	PRIMARY KEY (run, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -249,12 +250,12 @@ CREATE VIEW log AS
 		LEFT JOIN string t ON t.id = x.text;
 
 CREATE VIEW listeners AS
-	SELECT x.run, (x.at_ns - r.start_ns) / 1e9 AS at_s, p.pid, x.port, a.text AS address
+	SELECT x.run, (x.at_ns - r.start_ns) / 1e9 AS at_s, x.late_ns / 1e9 AS late_s, p.pid, x.port, a.text AS address
 	FROM listener x JOIN run r ON r.id = x.run LEFT JOIN process p ON p.run = x.run AND p.id = x.process
 		LEFT JOIN string a ON a.id = x.address;
 
 CREATE VIEW marks AS
-	SELECT x.run, n.text AS mark, (x.at_ns - r.start_ns) / 1e9 AS at_s
+	SELECT x.run, n.text AS mark, (x.at_ns - r.start_ns) / 1e9 AS at_s, x.late_ns / 1e9 AS late_s
 	FROM mark x JOIN run r ON r.id = x.run LEFT JOIN string n ON n.id = x.name;
 
 CREATE VIEW cuda AS

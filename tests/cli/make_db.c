@@ -103,9 +103,9 @@ static void hand_made(struct trace *t, const char *state, double weights_s, uint
 	add_evidence(t, KIND_CAPTURE, NO_INDEX, w + 1, w + 3, 0);
 	add_evidence(t, KIND_MODULE_LOAD, 0, w + 1, w + 1.25, 0);
 	add_evidence(t, KIND_MODULE_LOAD, 0, w + 2, w + 2.25, 0);
-	vec_push(&t->listeners, ((struct listener){0, 8000, T0 + S(w + 4), "127.0.0.1"}));
-	vec_push(&t->marks, ((struct mark){"port:8000", T0 + S(w + 4)}));
-	vec_push(&t->marks, ((struct mark){"http:8000/health", T0 + S(w + 5)}));
+	vec_push(&t->listeners, ((struct listener){0, 8000, T0 + S(w + 4), 0, "127.0.0.1"}));
+	vec_push(&t->marks, ((struct mark){"port:8000", T0 + S(w + 4), 0}));
+	vec_push(&t->marks, ((struct mark){"http:8000/health", T0 + S(w + 5), UNKNOWN}));
 	vec_push(&t->log,
 		 ((struct log_line){1, 2, T0 + S(w + 0.5), "Loading weights took 2.00 seconds"}));
 	vec_push(&t->cuda, ((struct cuda_count){1, "cuMemAlloc_v2", 12, S(0.5), 1000000000}));
@@ -207,7 +207,7 @@ static void store_hostile(struct store *s)
 		add_file(&t, h, 1000);
 		vec_push(&t.cuda, ((struct cuda_count){0, h, 1, 1, 1}));
 		vec_push(&t.coverage, ((struct coverage){0, h, h, 1, false}));
-		vec_push(&t.marks, ((struct mark){h, T0 + S(1)}));
+		vec_push(&t.marks, ((struct mark){h, T0 + S(1), 0}));
 		vec_push(&t.diagnostics, ((struct diagnostic){h, "warning", h, UNKNOWN}));
 		vec_push(&t.settings, ((struct setting){h, h}));
 		rows[i] = row(ITEM_PROCESS_INIT, h, GRADE_MEASURED, 1, 1, UNKNOWN);

@@ -47,6 +47,12 @@ ok "http: at most four polls a second" test "$(last '(ready_ns - start_ns) / 100
 is "http: the port is a mark of its own" "$(ask "select count(*) from trace_mark where run = $(last id)" 2>/dev/null ||
 	ask "select count(*) from mark where run = $(last id)")" 2
 
+# It answered 503 a quarter of a second before: it may have been ready since.
+is "http: how late that may be" "$(ask "select h.late_ns between 240000000 and h.at_ns - p.at_ns from mark h, mark p
+	where h.run = $(last id) and p.run = h.run and h.name = (select id from string where text = 'http:$port/health')
+	and p.name = (select id from string where text = 'port:$port')")" 1
+like "http: and the ledger says so" "$(cat "$tmp/err")" 'ready after [0-9.]+ s \(http:[0-9]+/health, up to 0\.[0-9]+ s'
+
 begin --until "http:$port/v2/ready" -- "$serve" --port "$port" --hits "$hits"
 ledger_shown
 kill -TERM "$us"

@@ -74,10 +74,10 @@ static void compare_more_rows(const struct trace *a, const struct trace *b)
 		SAME(process), SAME(fd), SAME(at_ns), SAME_STR(text);
 	}
 	EACH (listeners) {
-		SAME(process), SAME(port), SAME(at_ns), SAME_STR(address);
+		SAME(process), SAME(port), SAME(at_ns), SAME(late_ns), SAME_STR(address);
 	}
 	EACH (marks) {
-		SAME_STR(name), SAME(at_ns);
+		SAME_STR(name), SAME(at_ns), SAME(late_ns);
 	}
 	EACH (cuda) {
 		SAME(process), SAME_STR(symbol), SAME(calls), SAME(total_ns), SAME(bytes);

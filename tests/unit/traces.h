@@ -128,8 +128,8 @@ static inline void random_rows(struct trace *t)
 	vec_push(&t->log, ((struct log_line){some_index(np), (int32_t)random_below(3), some_u64(),
 					     some_str(t)}));
 	vec_push(&t->listeners, ((struct listener){some_index(np), (uint16_t)random_below(65536),
-						   some_u64(), some_str(t)}));
-	vec_push(&t->marks, ((struct mark){some_str(t), some_u64()}));
+						   some_u64(), some_u64(), some_str(t)}));
+	vec_push(&t->marks, ((struct mark){some_str(t), some_u64(), some_u64()}));
 	vec_push(&t->cuda, ((struct cuda_count){some_index(np), some_str(t), some_u64(), some_u64(),
 						some_u64()}));
 	vec_push(&t->coverage, ((struct coverage){some_index(np), some_str(t), some_str(t),
