@@ -173,7 +173,7 @@ static int open_listener(const char *name)
 	return fd;
 }
 
-int holder_start(const struct ring *ring, const struct guest_user *user, struct holder *ret_holder,
+int holder_start(struct ring *ring, const struct guest_user *user, struct holder *ret_holder,
 		 struct session *ret_session, struct err *err)
 {
 	struct session s = {.fd = ring->fd, .nonce = ring->nonce};
@@ -217,6 +217,7 @@ int holder_start(const struct ring *ring, const struct guest_user *user, struct 
 		*ret_holder = (struct holder){0};
 		return err_set(err, EIO, "the holder of the session's memory did not start");
 	}
+	ring_held(ring, pid); /* it leads a session of its own */
 	s.pid = pid;
 	s.dev = st.st_dev;
 	s.ino = st.st_ino;

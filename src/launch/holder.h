@@ -23,7 +23,7 @@ struct holder {
  * Fork the holder of `ring` and wait until it answers. `user`
  * may be NULL. Fills *ret_session for the environment.
  */
-int holder_start(const struct ring *ring, const struct guest_user *user, struct holder *ret_holder,
+int holder_start(struct ring *ring, const struct guest_user *user, struct holder *ret_holder,
 		 struct session *ret_session, struct err *err);
 /* End it and reap it. Safe on a zeroed holder. */
 void holder_stop(struct holder *h);

@@ -19,13 +19,6 @@ static void close_fd(int fd)
 	sys3(SYS_close, fd, 0, 0);
 }
 
-static bool is_ours(int fd, const struct session *s)
-{
-	struct stat st;
-
-	return sys3(SYS_fstat, fd, &st, 0) == 0 && st.st_dev == s->dev && st.st_ino == s->ino;
-}
-
 static struct wire_header *map_fd(int fd, const struct session *s, struct layout *ret)
 {
 	struct wire_header *h;
@@ -34,8 +27,8 @@ static struct wire_header *map_fd(int fd, const struct session *s, struct layout
 	size_t size;
 	long at;
 
-	if (sys3(SYS_fstat, fd, &st, 0) != 0 || st.st_size < (off_t)WIRE_HEADER_SIZE ||
-	    (uint64_t)st.st_size > WIRE_SIZE_MAX)
+	if (sys3(SYS_fstat, fd, &st, 0) != 0 || st.st_dev != s->dev || st.st_ino != s->ino ||
+	    st.st_size < (off_t)WIRE_HEADER_SIZE || (uint64_t)st.st_size > WIRE_SIZE_MAX)
 		return NULL;
 	size = (size_t)st.st_size;
 	at = sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -85,30 +78,33 @@ static char *put_number(char *p, unsigned long n)
 }
 
 /*
- * In a new pid namespace the number may be another's:
- * O_PATH first, which opens nothing, then what it is.
+ * In a new pid namespace the number may be another's: first asked what it is, which opens nothing.
+ * Not by way of /proc/self: for a process that lives a moment the kernel would have to make that
+ * folder, which costs more than the rest. If the holder is who he says in our own namespace too,
+ * that is coldprof's.
  */
-static struct wire_header *by_proc(const struct session *s, struct layout *ret)
+static struct wire_header *by_proc(const struct session *s, struct layout *ret,
+				   uint32_t *ret_pid_ns)
 {
 	struct wire_header *h = NULL;
 	char path[64];
-	int at, fd;
+	struct stat st;
+	int fd;
 
 	if (s->pid <= 0)
 		return NULL;
 	put_number(put(put_number(put(path, "/proc/"), (unsigned long)s->pid), "/fd/"),
 		   (unsigned long)s->fd);
-	at = (int)sys4(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
-	if (at < 0)
+	if (sys4(SYS_newfstatat, AT_FDCWD, path, &st, 0) != 0 || st.st_dev != s->dev ||
+	    st.st_ino != s->ino)
 		return NULL;
-	if (is_ours(at, s)) {
-		fd = (int)sys4(SYS_openat, AT_FDCWD, fd_path(at, path), O_RDWR | O_CLOEXEC, 0);
-		if (fd >= 0) {
-			h = map_fd(fd, s, ret);
-			close_fd(fd);
-		}
-	}
-	close_fd(at);
+	fd = (int)sys4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOCTTY, 0);
+	if (fd < 0)
+		return NULL;
+	h = map_fd(fd, s, ret);
+	close_fd(fd);
+	if (h && h->holder_sid && sys3(SYS_getsid, s->pid, 0, 0) == h->holder_sid)
+		*ret_pid_ns = h->pid_ns;
 	return h;
 }
 
@@ -168,23 +164,24 @@ static struct wire_header *by_socket(const struct session *s, struct layout *ret
 	if (sys3(SYS_recvmsg, sock, &msg, MSG_CMSG_CLOEXEC) == 1)
 		fd = received_fd(&msg);
 	if (fd >= 0) {
-		if (is_ours(fd, s))
-			h = map_fd(fd, s, ret);
+		h = map_fd(fd, s, ret);
 		close_fd(fd);
 	}
 	close_fd(sock);
 	return h;
 }
 
-struct wire_header *attach_session(const char *text, struct layout *ret_layout, bool *ret_by_socket)
+struct wire_header *attach_session(const char *text, struct layout *ret_layout, bool *ret_by_socket,
+				   uint32_t *ret_pid_ns)
 {
 	struct wire_header *h;
 	struct session s;
 
 	*ret_by_socket = false;
+	*ret_pid_ns = 0;
 	if (session_parse(text, &s) < 0)
 		return NULL;
-	h = by_proc(&s, ret_layout);
+	h = by_proc(&s, ret_layout, ret_pid_ns);
 	if (!h) {
 		h = by_socket(&s, ret_layout);
 		*ret_by_socket = h != NULL;

@@ -48,7 +48,7 @@ static uint32_t pid_namespace(void)
 	return (uint32_t)st.st_ino;
 }
 
-bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags)
+bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags, uint32_t pid_ns)
 {
 	struct wire_process *p;
 	uint32_t index = 0;
@@ -61,7 +61,7 @@ bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags)
 	p->flags = flags;
 	p->pid = (int32_t)sys3(SYS_getpid, 0, 0, 0);
 	p->ppid = (int32_t)sys3(SYS_getppid, 0, 0, 0);
-	p->pid_ns = pid_namespace();
+	p->pid_ns = pid_ns ? pid_ns : pid_namespace();
 	p->start_ns = start_ns;
 	sys3(SYS_prctl, PR_GET_NAME, p->comm, 0);
 	l->process = p;
@@ -92,7 +92,7 @@ struct local *guest_self(void)
 	if (state == LOCAL_NEW &&
 	    __atomic_compare_exchange_n(&l->state, &state, LOCAL_CLAIMING, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_ACQUIRE)) {
-		if (!guest_claim(l, l->fork_ns ? l->fork_ns : sys_now_ns(), 0))
+		if (!guest_claim(l, l->fork_ns ? l->fork_ns : sys_now_ns(), 0, 0))
 			return NULL;
 		guest_open(l);
 		return l;

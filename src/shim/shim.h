@@ -112,8 +112,11 @@ struct thread_state {
 };
 
 /* guest.c: this process's entry, slots. */
-/* Take an entry for this process, once. Returns: false when there is none (counted). */
-bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags);
+/*
+ * Take an entry for this process, once. `pid_ns` 0: to be asked. Returns: false when there is none
+ * (counted).
+ */
+bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags, uint32_t pid_ns);
 /* The claimed entry is whole. */
 void guest_open(struct local *l);
 /* This process's place, claimed when need be; NULL when there is none to be had (counted). */
@@ -139,9 +142,12 @@ static inline void guest_commit(struct wire_head *head, uint32_t tag)
 }
 
 /* attach.c */
-/* Take session memory at `text` of COLDPROF_SESSION. Returns: NULL when it cannot be reached. */
-struct wire_header *attach_session(const char *text, struct layout *ret_layout,
-				   bool *ret_by_socket);
+/*
+ * Take session memory at `text` of COLDPROF_SESSION. Returns: NULL when it cannot be reached.
+ * *ret_pid_ns: our pid namespace where that is clear at once, else 0.
+ */
+struct wire_header *attach_session(const char *text, struct layout *ret_layout, bool *ret_by_socket,
+				   uint32_t *ret_pid_ns);
 
 /* record.c */
 struct call {

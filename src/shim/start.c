@@ -85,6 +85,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	uint64_t start_ns = sys_now_ns();
 	const char *text;
 	struct local *l;
+	uint32_t pid_ns;
 	bool by_socket;
 	long at;
 
@@ -94,7 +95,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	text = find_env(envp, SESSION_ENV);
 	if (!text)
 		return;
-	guest_header = attach_session(text, &guest_layout, &by_socket);
+	guest_header = attach_session(text, &guest_layout, &by_socket, &pid_ns);
 	if (!guest_header)
 		return;
 	if (address_space_is_scarce()) {
@@ -114,7 +115,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	__atomic_fetch_add(by_socket ? &guest_header->attached_socket
 				     : &guest_header->attached_proc,
 			   1, __ATOMIC_RELAXED);
-	if (!guest_claim(l, start_ns, WIRE_PROCESS_EXEC | (by_socket ? WIRE_PROCESS_SOCKET : 0)))
+	if (!guest_claim(l, start_ns, WIRE_PROCESS_EXEC | (by_socket ? WIRE_PROCESS_SOCKET : 0),
+			 pid_ns))
 		return;
 	keep_command(l->process, argc, argv);
 	guest_open(l);

@@ -41,7 +41,12 @@ struct wire_header {
 	uint32_t chunk_offset, chunk_size, chunk_max;
 	/* From here on chunks are kept for what is not bulk (reads, mappings, yields). */
 	uint32_t chunk_reserve;
-	uint32_t reserved;
+	/*
+	 * coldprof's pid namespace, and the session (setsid) of who holds the memory open for the
+	 * guests: to whom that process is of this session is of this namespace. 0: not known.
+	 */
+	uint32_t pid_ns;
+	int32_t holder_sid;
 	uint64_t created_ns;
 	/*
 	 * The files behind the root's stdout and stderr: only writes to these are log. ino 0: none.

@@ -69,6 +69,7 @@ int ring_create(const struct ring_options *opt, struct ring *ret)
 {
 	static const struct ring_options none;
 	struct wire_header h = {0};
+	struct stat st;
 	size_t size;
 	void *map;
 	int err, fd;
@@ -81,6 +82,7 @@ int ring_create(const struct ring_options *opt, struct ring *ret)
 		return err;
 	if (getrandom(&h.nonce, sizeof(h.nonce), 0) != (ssize_t)sizeof(h.nonce))
 		return -EIO;
+	h.pid_ns = stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
 	memcpy(h.log_dev, opt->log_dev, sizeof(h.log_dev));
 	memcpy(h.log_ino, opt->log_ino, sizeof(h.log_ino));
 	fd = make_memory(size);
@@ -105,6 +107,11 @@ void ring_close(struct ring *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	*r = (struct ring){.fd = -1};
+}
+
+void ring_held(struct ring *r, int32_t sid)
+{
+	__atomic_store_n(&((struct wire_header *)r->map)->holder_sid, sid, __ATOMIC_RELEASE);
 }
 
 void ring_off(struct ring *r)

@@ -29,6 +29,8 @@ struct ring_options {
  */
 int ring_create(const struct ring_options *opt, struct ring *ret);
 void ring_close(struct ring *r);
+/* The process that the session string names is of session `sid` (getsid(2)). */
+void ring_held(struct ring *r, int32_t sid);
 /* The run is over: every hook of every guest becomes a pass-through. */
 void ring_off(struct ring *r);
 

@@ -74,6 +74,25 @@ obstacle "a new pid namespace with its own /proc, by the socket" socket both -p 
 obstacle "a new network namespace, by the descriptor" proc both -n
 obstacle "a new user and network namespace: out of reach" none both -U -n
 
+# Whose numbers the pids are: as the kernel tells it from inside.
+namespace() { # NAME OPTIONS...: those of unshare
+	namespace_name=$1
+	shift
+	if ! unshare "$@" true 2>/dev/null; then
+		skip "$namespace_name" "unshare $* is refused"
+		return
+	fi
+	for namespace_route in both socket; do
+		dump_options="-r $namespace_route" dump unshare "$@" sh -c 'stat -L -c %i /proc/self/ns/pid; :' >"$tmp/out"
+		is "$namespace_name, reached by $namespace_route" "$(grep '^process.* argv=stat ' "$tmp/dump" | fields ns)" \
+			"$(cat "$tmp/out")"
+	done
+}
+namespace "our own pid namespace" -m
+namespace "another pid namespace that sees our /proc" -p -f
+namespace "another pid namespace with its own /proc" -p -f -m --mount-proc
+unlike "they are not all one" "$(cat "$tmp/out")" "^$(stat -L -c %i /proc/self/ns/pid)\$"
+
 if [ "$(id -u)" = 0 ]; then
 	shim=$(for_all)
 	is "root's guest that dropped its user, by the socket" "$(

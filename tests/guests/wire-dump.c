@@ -126,9 +126,9 @@ static void print_process(FILE *out, const struct ring_reader *r, uint32_t i)
 	}
 	fprintf(out,
 		"process %u pid=%d ppid=%d flags=%u start=%lu end=%lu chunks=%u lost=%lu "
-		"unhooked=%u comm=%s exe=%s argv=",
+		"unhooked=%u ns=%u comm=%s exe=%s argv=",
 		i, p.pid, p.ppid, p.flags, (unsigned long)p.start_ns, (unsigned long)p.end_ns,
-		p.chunks, (unsigned long)p.lost_records, p.unhooked, p.comm, p.exe);
+		p.chunks, (unsigned long)p.lost_records, p.unhooked, p.pid_ns, p.comm, p.exe);
 	for (uint32_t k = 0; k < p.argv_bytes; k++)
 		fputc(p.argv[k] ? p.argv[k] : ' ', out);
 	fputc('\n', out);
@@ -275,6 +275,7 @@ int main(int argc, char **argv)
 		die("ring_create");
 	if (off)
 		ring_off(&ring);
+	ring_held(&ring, getsid(0));
 	server = make_session(&ring, route, text, sizeof(text));
 	pid = fork();
 	if (pid < 0)
