@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- question: By which routes did the guest reach the driver, and were we there?
 -- column symbol text: exported name
--- column route text: elf, dlsym, cuGetProcAddress
+-- column route text: elf, dlsym, cuGetProcAddress, cudaGetDriverEntryPoint; several with + between
 -- column calls count: look-ups by this route
 -- column hooked flag: 1 when the guest got our wrapper
 -- caveat: Summed over processes; a process without the shim is named in the report diagnostics.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- question: Which CUDA graphs were made, and what did each cost?
--- column pid id: of the process that captured it
--- column graph id: number of the graph within its process
+-- column pid id: of the process that made it
+-- column graph id: handle of the executable graph, which means something only in its process
 -- column nodes count: in the graph
 -- column capture_ns ns: begin to end of the capture
 -- column instantiate_ns ns: in cuGraphInstantiate

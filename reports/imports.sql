@@ -6,6 +6,6 @@
 -- column self_ns ns: in its own modules
 -- column inclusive_ns ns: with what they import
 -- column storage_wait_ns ns: of it, waiting for storage
--- caveat: Empty until imports are told apart by package; the ledger's line imports has their sum.
+-- caveat: Empty in this version, which does not tell packages apart; the ledger's lines `init: NAME` hold their time.
 SELECT NULL AS pid, NULL AS package, NULL AS modules, NULL AS self_ns, NULL AS inclusive_ns, NULL AS storage_wait_ns
 WHERE :run IS NULL AND 0;

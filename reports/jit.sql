@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- question: What was compiled, and what did a cache save?
 -- column pid id: of the process that waited for it, or of the compiler
--- column what text: compiler, in-process compile, module load, compile-cache I/O
+-- column what text: compiler, compile (in the process itself), module_load, cache_io
 -- column path text: file, module or command
 -- column state text: hit, miss or unknown
 -- column reason text: why

@@ -36,7 +36,7 @@ void *vec_grow(void *v, size_t *cap, size_t want, size_t size);
 void *vec_room(void *v, size_t *cap, size_t n, size_t size);
 void vec_release(void *v);
 
-/* malloc, strdup and realloc that end the program when memory cannot be had. */
+/* calloc, realloc and strdup that end the program when memory cannot be had. */
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Start the guest: fork, wait at a barrier until the probes are open, exec. Nothing of the guest
- * changes but the few variables of launch_environment(): descriptors, signal mask and dispositions,
+ * changes but the few variables of environment_make(): descriptors, signal mask and dispositions,
  * limits, process group stay as they were.
  */
 #pragma once

@@ -243,7 +243,7 @@ struct cuda_count {
 struct coverage {
 	int32_t process;
 	const char *symbol;
-	const char *route; /* "elf", "dlsym", "cuGetProcAddress" */
+	const char *route; /* "elf", "dlsym", …: see reports/coverage.sql */
 	uint64_t calls;
 	bool hooked;
 };
