@@ -39,13 +39,14 @@ struct fault_piece {
 /* A thread whose CPU time is sampled from /proc. */
 struct thread {
 	int32_t tid;
-	uint64_t cpu_ns, runnable_ns; /* cumulative, at the last sample */
+	uint64_t cpu_ns, runnable_ns; /* cumulative, so much of it is in records */
 	uint64_t at_ns;		      /* of the last sample */
 	uint32_t idle;		      /* samples in a row without work */
 	uint64_t next_ns;	      /* not looked at before */
 	bool seen;
 	bool numbered; /* its number in its own pid namespace was looked up */
-	int fd;	       /* its schedstat, -1 not open */
+	bool queued; /* the last sample found it waiting for a CPU, which the kernel had not told yet */
+	int fd;	     /* its schedstat, -1 not open */
 	UT_hash_handle hh;
 };
 
@@ -126,6 +127,8 @@ struct proc_stat {
 };
 /* Returns: 0, or -errno (-ESRCH and -ENOENT: gone). */
 int procfs_stat(int32_t pid, struct proc_stat *ret_stat);
+/* As ps(1) shows it: R on a CPU or waiting for one, S asleep, …; ? it cannot be had. */
+char procfs_thread_state(int32_t pid, int32_t tid);
 /* The executable's path into `buf`. Returns: 0 or -errno. */
 int procfs_exe(int32_t pid, char *buf, size_t size);
 /*
@@ -217,8 +220,11 @@ int records_take(void *arg, void *data, size_t size);
 /* times.c: one record of a thread; joined with the one before where both are alike. */
 struct thread_time;
 void times_add(struct probe *p, const struct thread_time *t);
-void times_charge_back(struct probe *p, int32_t process, int32_t tid, uint64_t end_ns,
-		       uint64_t late_ns);
+/*
+ * One from counters read now and then. The kernel charges a wait for a CPU when it ends, and CPU time at a tick: what
+ * they hold beyond the record's length was before it, and is put there. Changes *t to what is its own.
+ */
+void times_add_sampled(struct probe *p, struct thread_time *t);
 void times_free(struct probe *p);
 
 /* log.c: what a process wrote to a descriptor that is log. */

@@ -47,6 +47,17 @@ int procfs_stat(int32_t pid, struct proc_stat *ret_stat)
 	return 0;
 }
 
+char procfs_thread_state(int32_t pid, int32_t tid)
+{
+	char path[64], buf[256], *close;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	if (io_read_small(path, buf, sizeof(buf)) <= 0)
+		return '?';
+	close = strrchr(buf, ')');
+	return close && close[1] == ' ' ? close[2] : '?';
+}
+
 int procfs_exe(int32_t pid, char *buf, size_t size)
 {
 	static const char deleted[] = " (deleted)";

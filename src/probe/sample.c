@@ -101,10 +101,21 @@ void sample_tree(struct probe *p, uint64_t now_ns)
 	p->next_walk_ns = now_ns + p->period_ns;
 }
 
+/*
+ * Counters that stand still: asleep, or waiting for a CPU, which the kernel counts when it ends. Its state tells the
+ * two apart; a thread that was seen to sleep is taken to go on with that.
+ */
+static bool is_queued(const struct proc *proc, const struct thread *th)
+{
+	return (th->queued || !th->idle) && procfs_thread_state(proc->pid, th->tid) == 'R';
+}
+
 static void thread_took(struct probe *p, struct proc *proc, struct thread *th, uint64_t cpu_ns,
 			uint64_t runnable_ns, uint64_t now_ns)
 {
-	uint64_t cpu = cpu_ns - th->cpu_ns, runnable = runnable_ns - th->runnable_ns;
+	uint64_t cpu = cpu_ns - th->cpu_ns,
+		 runnable = runnable_ns > th->runnable_ns ? runnable_ns - th->runnable_ns : 0;
+	bool queued = !cpu && !runnable && th->at_ns && now_ns > th->at_ns && is_queued(proc, th);
 	struct thread_time t = {
 		.process = proc->index,
 		.tid = th->tid,
@@ -117,20 +128,17 @@ static void thread_took(struct probe *p, struct proc *proc, struct thread *th, u
 		.yields = UNKNOWN,
 	};
 
-	if (th->at_ns && now_ns > th->at_ns) {
-		uint64_t len = now_ns - th->at_ns;
-
-		if (runnable > len) {
-			times_charge_back(p, t.process, t.tid, t.start_ns, runnable - len);
-			t.runnable_ns = cpu < len ? len - cpu : 0;
-		}
-		times_add(p, &t);
-	}
-	th->idle = cpu || runnable ? 0 : th->idle + 1;
+	if (queued)
+		t.runnable_ns = now_ns - th->at_ns;
+	if (th->at_ns && now_ns > th->at_ns)
+		times_add_sampled(p, &t);
+	th->idle = cpu || runnable || queued ? 0 : th->idle + 1;
 	th->next_ns = now_ns + p->period_ns / 2 +
 		      p->period_ns * (th->idle < IDLE_PERIODS ? th->idle : IDLE_PERIODS);
 	th->cpu_ns = cpu_ns;
-	th->runnable_ns = runnable_ns;
+	/* What is told ahead of the counters is taken off them when they follow. */
+	th->runnable_ns = queued ? th->runnable_ns + t.runnable_ns : runnable_ns;
+	th->queued = queued;
 	th->at_ns = now_ns;
 }
 

@@ -10,11 +10,13 @@
 
 #include "model/model.h"
 
+#define LAST_RECORDS 4
+
 struct last_time {
 	struct {
 		int32_t process, tid;
 	} key;
-	int32_t record;
+	int32_t records[LAST_RECORDS]; /* in trace.times, latest first; -1 none */
 	UT_hash_handle hh;
 };
 
@@ -53,6 +55,14 @@ static void plus(uint64_t *a, uint64_t b)
 		*a += b;
 }
 
+static struct thread_time *push(struct probe *p, struct last_time *l, const struct thread_time *t)
+{
+	memmove(&l->records[1], &l->records[0], (LAST_RECORDS - 1) * sizeof(l->records[0]));
+	l->records[0] = (int32_t)p->trace->times.n;
+	vec_push(&p->trace->times, *t);
+	return vec_last(&p->trace->times);
+}
+
 void times_add(struct probe *p, const struct thread_time *t)
 {
 	struct last_time *l, want = {.key = {t->process, t->tid}};
@@ -62,9 +72,10 @@ void times_add(struct probe *p, const struct thread_time *t)
 	if (!l) {
 		l = xcalloc(1, sizeof(*l));
 		l->key = want.key;
+		memset(l->records, -1, sizeof(l->records));
 		HASH_ADD(hh, p->last_times, key, sizeof(l->key), l);
 	} else {
-		last = &p->trace->times.v[l->record];
+		last = &p->trace->times.v[l->records[0]];
 		if (alike(last, t)) {
 			last->end_ns = t->end_ns;
 			plus(&last->cpu_ns, t->cpu_ns);
@@ -75,39 +86,80 @@ void times_add(struct probe *p, const struct thread_time *t)
 			return;
 		}
 	}
-	l->record = (int32_t)p->trace->times.n;
-	vec_push(&p->trace->times, *t);
+	push(p, l, t);
+}
+
+/* Time of a thread that its counters told late. */
+struct late {
+	uint64_t cpu_ns, runnable_ns;
+};
+
+static void take_late(struct thread_time *t, uint64_t room_ns, struct late *late)
+{
+	uint64_t runnable_ns = late->runnable_ns < room_ns ? late->runnable_ns : room_ns;
+	uint64_t cpu_ns = room_ns - runnable_ns;
+
+	cpu_ns = late->cpu_ns < cpu_ns ? late->cpu_ns : cpu_ns;
+	t->runnable_ns += runnable_ns;
+	t->cpu_ns += cpu_ns;
+	late->runnable_ns -= runnable_ns;
+	late->cpu_ns -= cpu_ns;
+}
+
+/* The last ns of the thread's last record become one of their own, in which nothing is told yet. */
+static struct thread_time *cut_tail(struct probe *p, struct last_time *l, uint64_t ns)
+{
+	struct thread_time *t = &p->trace->times.v[l->records[0]], tail = *t;
+
+	t->end_ns -= ns;
+	tail.start_ns = t->end_ns;
+	tail.cpu_ns = tail.runnable_ns = 0;
+	return push(p, l, &tail);
 }
 
 /*
- * The wait for a CPU is charged when it ends: a stretch in which nothing was charged may have
- * been part of a wait that shows only in the next one. Its last late_ns become runnable time.
+ * What was late ended at end_ns and was in one piece: it fills the end of the thread's last record that has room, and
+ * if that held nothing else, all of it, and the one before. The last is cut there if it was idle till then.
  */
-void times_charge_back(struct probe *p, int32_t process, int32_t tid, uint64_t end_ns,
-		       uint64_t late_ns)
+static void charge_back(struct probe *p, struct last_time *l, uint64_t end_ns, struct late late)
 {
-	struct last_time *l, want = {.key = {process, tid}};
-	struct thread_time *last, tail;
-	uint64_t len, room;
+	for (int at = 0; at < LAST_RECORDS && l->records[at] >= 0; at++) {
+		struct thread_time *t = &p->trace->times.v[l->records[at]];
+		uint64_t len = t->end_ns - t->start_ns, all = late.cpu_ns + late.runnable_ns, busy;
 
-	HASH_FIND(hh, p->last_times, &want.key, sizeof(want.key), l);
-	last = l ? &p->trace->times.v[l->record] : NULL;
-	if (!last || last->end_ns != end_ns)
-		return;
-	len = last->end_ns - last->start_ns;
-	if (last->cpu_ns || last->runnable_ns || late_ns >= len) {
-		room = len > last->cpu_ns + last->runnable_ns
-			       ? len - last->cpu_ns - last->runnable_ns
-			       : 0;
-		last->runnable_ns += late_ns < room ? late_ns : room;
-		return;
+		if (!all || t->end_ns != end_ns || t->cpu_ns == UNKNOWN ||
+		    t->runnable_ns == UNKNOWN)
+			return;
+		end_ns = t->start_ns;
+		busy = t->cpu_ns + t->runnable_ns;
+		if (busy >= len)
+			continue;
+		if (at == 0 && busy < len / 10 && all < len - busy) {
+			take_late(cut_tail(p, l, all), all, &late);
+			return;
+		}
+		take_late(t, len - busy, &late);
+		if (busy)
+			return;
 	}
-	tail = *last;
-	last->end_ns -= late_ns;
-	tail.start_ns = last->end_ns;
-	tail.runnable_ns = late_ns;
-	l->record = (int32_t)p->trace->times.n;
-	vec_push(&p->trace->times, tail);
+}
+
+void times_add_sampled(struct probe *p, struct thread_time *t)
+{
+	struct last_time *l, want = {.key = {t->process, t->tid}};
+	uint64_t len = t->end_ns - t->start_ns;
+	struct late late = {0};
+
+	if (t->cpu_ns > len)
+		late.cpu_ns = t->cpu_ns - len;
+	t->cpu_ns -= late.cpu_ns;
+	if (t->runnable_ns > len - t->cpu_ns)
+		late.runnable_ns = t->runnable_ns - (len - t->cpu_ns);
+	t->runnable_ns -= late.runnable_ns;
+	HASH_FIND(hh, p->last_times, &want.key, sizeof(want.key), l);
+	if (l)
+		charge_back(p, l, t->start_ns, late);
+	times_add(p, t);
 }
 
 void times_free(struct probe *p)

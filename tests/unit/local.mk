@@ -39,6 +39,11 @@ tests_unit_probe_file_test_SOURCES = tests/unit/probe_file_test.c tests/unit/pro
 tests_unit_probe_file_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_probe_file_test_LDADD = $(ROOM_LIBS)
 
+check_PROGRAMS += tests/unit/probe_times_test
+TESTS += tests/unit/probe_times_test
+tests_unit_probe_times_test_SOURCES = %D%/probe_times_test.c
+tests_unit_probe_times_test_LDADD = $(ROOM_LIBS)
+
 check_PROGRAMS += tests/unit/store_open_test
 TESTS += tests/unit/store_open_test
 tests_unit_store_open_test_SOURCES = %D%/store_open_test.c %D%/store_helpers.h %D%/traces.h

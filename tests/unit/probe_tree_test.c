@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -414,6 +415,55 @@ static void test_times(int tier)
 	munmap(truth, sizeof(*truth));
 }
 
+/* Burns at the least weight on a CPU that another process burns on: it hardly ever runs, and never sleeps. */
+static void starved_guest(void *arg)
+{
+	struct times_truth *truth = arg;
+	struct sched_param param = {0};
+	uint64_t until_ns;
+	cpu_set_t one;
+	pid_t other;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		_exit(1);
+	other = fork();
+	if (!other)
+		for (;;)
+			;
+	sched_setscheduler(0, SCHED_IDLE, &param);
+	truth->burn_start_ns = clock_now_ns();
+	until_ns = truth->burn_start_ns + BURN_NS;
+	while (clock_now_ns() < until_ns)
+		;
+	truth->burn_end_ns = clock_now_ns();
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+}
+
+static void test_starved(void)
+{
+	struct times_truth *truth = shared(sizeof(*truth));
+	uint64_t idle_ns = 0, all_ns;
+	struct observed o;
+
+	observe(&o, &(struct probe_options){.max_tier = 0}, starved_guest, truth);
+	vec_for_each (x, &o.t.times)
+		if (x->process == 0 && x->end_ns <= truth->burn_end_ns &&
+		    x->start_ns >= truth->burn_start_ns)
+			idle_ns += x->end_ns - x->start_ns - x->cpu_ns - x->runnable_ns;
+	all_ns = truth->burn_end_ns - truth->burn_start_ns;
+	if (!ok(idle_ns <= all_ns / 10, "a thread that is kept off the CPU does not seem to sleep"))
+		vec_for_each (x, &o.t.times)
+			diag("p%d %.1f-%.1f cpu %.1f runnable %.1f", x->process,
+			     ((double)x->start_ns - (double)truth->burn_start_ns) / 1e6,
+			     ((double)x->end_ns - (double)truth->burn_start_ns) / 1e6,
+			     (double)x->cpu_ns / 1e6, (double)x->runnable_ns / 1e6);
+	trace_done(&o.t);
+	munmap(truth, sizeof(*truth));
+}
+
 int main(void)
 {
 	test_tree(1);
@@ -422,6 +472,7 @@ int main(void)
 		test_listen(tier);
 		test_times(tier);
 	}
+	test_starved();
 	test_log();
 	return done_testing();
 }
