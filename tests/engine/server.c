@@ -63,26 +63,27 @@ static void complete(int fd)
 	reply(fd, "200 OK", "application/json", body);
 }
 
-/* The client has its answer at some moment between its sending and the client's hanging up. */
-static void first_200(int fd)
+/* The client has its answer at some moment between before_ns, when it was not yet sent, and its hanging up. */
+static void first_200(int fd, uint64_t before_ns)
 {
-	uint64_t sent_ns = now_ns();
 	char byte;
 
 	truth_end();
 	shutdown(fd, SHUT_WR);
 	while (recv(fd, &byte, 1, 0) > 0)
 		;
-	truth_between("serving_up", "ready", sent_ns, now_ns());
+	truth_between("serving_up", "ready", before_ns, now_ns());
 }
 
 static void answer(int fd)
 {
 	bool is_ready = atomic_load(&ready);
+	uint64_t before_ns;
 	char buf[8192];
 
 	if (read_request(fd, buf, sizeof(buf)))
 		return;
+	before_ns = now_ns();
 	if (!is_ready)
 		reply(fd, "503 Service Unavailable", "application/json",
 		      "{\"error\":\"Loading model\"}");
@@ -96,7 +97,7 @@ static void answer(int fd)
 	else
 		reply(fd, "404 Not Found", "text/plain", "no such page\n");
 	if (is_ready && !strncmp(buf, "GET /health ", 12) && !atomic_exchange(&served, true))
-		first_200(fd);
+		first_200(fd, before_ns);
 }
 
 static void *serve(void *arg)
