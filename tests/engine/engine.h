@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../fakecuda/fakecuda.h"
 
@@ -69,6 +70,11 @@ void truth_end(void);
 /* A piece of work inside a step, on the calling thread. bytes 0: it has none. */
 void truth_work(const char *item, const char *sub, uint64_t start_ns, uint64_t end_ns,
 		uint64_t bytes);
+/*
+ * A child that the calling thread waited for, not yet reaped: what it waited for a CPU counts to the next line. It is
+ * off its CPU between its end, as others see it, and the moment at which its parent can know.
+ */
+void truth_child_delay(pid_t pid);
 /* Something that happened at a moment between the two. */
 void truth_between(const char *item, const char *sub, uint64_t start_ns, uint64_t end_ns);
 void truth_event(const char *item, const char *sub, uint64_t at_ns);

@@ -99,6 +99,7 @@ static void compile(const char *source, const char *target)
 	char command[13000];
 	char *argv[] = {(char *)"sh", (char *)"-c", command, NULL};
 	uint64_t start = now_ns();
+	siginfo_t ended;
 	int status;
 	pid_t pid;
 
@@ -108,6 +109,9 @@ static void compile(const char *source, const char *target)
 	if (posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ))
 		die("cannot start a compiler");
 	jit_child = pid;
+	while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	truth_child_delay(pid);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	jit_child = 0;

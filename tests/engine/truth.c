@@ -82,16 +82,31 @@ struct ran {
 	uint64_t cpu_ns;
 };
 
+/* A schedstat; false where it cannot be read. */
+static bool read_ran(int fd, struct ran *ret)
+{
+	unsigned long long cpu_ns, delay_ns;
+	char buf[80];
+	ssize_t n = fd < 0 ? -1 : pread(fd, buf, sizeof(buf) - 1, 0);
+
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	if (sscanf(buf, "%llu %llu", &cpu_ns, &delay_ns) != 2)
+		return false;
+	*ret = (struct ran){delay_ns, cpu_ns};
+	return true;
+}
+
+static _Thread_local uint64_t child_delay_ns; /* for the next line */
+
 static struct ran ran_since(void)
 {
 	static _Thread_local long owner;
 	static _Thread_local int fd;
 	static _Thread_local struct ran before;
 	long tid = syscall(SYS_gettid);
-	unsigned long long cpu_ns, delay_ns;
-	struct ran since = {0};
-	char buf[80];
-	ssize_t n;
+	struct ran since = {0}, now;
 
 	if (owner != tid) { /* a new thread, or a forked one with its parent's descriptor */
 		if (owner && fd >= 0)
@@ -100,17 +115,27 @@ static struct ran ran_since(void)
 		owner = tid;
 		before = (struct ran){0};
 	}
-	n = fd < 0 ? -1 : pread(fd, buf, sizeof(buf) - 1, 0);
-	if (n <= 0)
+	if (!read_ran(fd, &now))
 		return since;
-	buf[n] = '\0';
-	if (sscanf(buf, "%llu %llu", &cpu_ns, &delay_ns) != 2)
-		return since;
-	since.delay_ns = delay_ns - before.delay_ns;
-	since.cpu_ns = cpu_ns - before.cpu_ns;
-	before.delay_ns = delay_ns;
-	before.cpu_ns = cpu_ns;
+	since.delay_ns = now.delay_ns - before.delay_ns + child_delay_ns;
+	since.cpu_ns = now.cpu_ns - before.cpu_ns;
+	before = now;
+	child_delay_ns = 0;
 	return since;
+}
+
+void truth_child_delay(pid_t pid)
+{
+	struct ran ran;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (read_ran(fd, &ran))
+		child_delay_ns += ran.delay_ns;
+	if (fd >= 0)
+		close(fd);
 }
 
 static void line(const char *view, const char *item, const char *sub, uint64_t start_ns,
