@@ -37,7 +37,7 @@ is "each signal arrives once, as sent" "$(cat "$tmp/out")" "$(printf '1 sent\n12
 is "the guest's own answer is our status" "$end" 3
 is "the database is closed" "$(ask 'pragma integrity_check')" ok
 
-# The whole group is told, as by a terminal: the guest hears it once.
+# The whole group is told by a process, which coldprof cannot know: it passes on what the guest has heard already.
 cat >"$tmp/group.py" <<'END'
 import os, signal, subprocess, sys
 p = subprocess.Popen(sys.argv[2:], start_new_session=True)

@@ -40,8 +40,8 @@ unlike "--as-is: nothing is evicted" "$(cat "$tmp/err")" evicted
 truth -n 1 --cold
 like "-n 1 --cold: evicted" "$(cat "$tmp/err")" evicted
 truth -n 1
-unlike "-n 1: taken as found" "$(cat "$tmp/err")" evicted
 is "-n 1: stopped, status 0" "$?" 0
+unlike "-n 1: taken as found" "$(cat "$tmp/err")" evicted
 
 # Stopped whole: a child that SIGTERM to the main process leaves behind is killed after 30 seconds.
 run -n 1 --until "http:$port" -- "$serve" --port "$port" --worker >"$tmp/out" 2>"$tmp/err"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-HOUSE_TESTS = %D%/includes.sh %D%/spdx.sh %D%/lengths.sh %D%/words.sh %D%/sum.sh %D%/tree.sh
+HOUSE_TESTS = %D%/includes.sh %D%/spdx.sh %D%/lengths.sh %D%/words.sh %D%/status.sh %D%/sum.sh %D%/tree.sh
 TESTS += $(HOUSE_TESTS)
 EXTRA_DIST += $(HOUSE_TESTS) %D%/files .gitignore src/README tests/summary
 
