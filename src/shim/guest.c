@@ -12,7 +12,7 @@ bool guest_closed;
 
 #define PR_GET_NAME 16 /* sys/prctl.h would declare a function that we define otherwise */
 
-static __thread struct thread_state thread __attribute__((tls_model("initial-exec")));
+__thread struct thread_state guest_this_thread;
 
 static struct wire_process *entry(uint32_t index)
 {
@@ -75,15 +75,11 @@ void guest_open(struct local *l)
 	__atomic_store_n(&l->state, LOCAL_READY, __ATOMIC_RELEASE);
 }
 
-struct local *guest_self(void)
+struct local *guest_self_now(struct local *l)
 {
-	struct local *l = __atomic_load_n(&guest_local, __ATOMIC_ACQUIRE);
-	uint32_t state;
+	uint32_t state = __atomic_load_n(&l->state, __ATOMIC_ACQUIRE);
 
-	if (!l) /* it left since the hook asked */
-		return NULL;
-	state = __atomic_load_n(&l->state, __ATOMIC_ACQUIRE);
-	if (__builtin_expect(state == LOCAL_READY, 1))
+	if (state == LOCAL_READY)
 		return l;
 	/*
 	 * A fork child at its first event. Another thread that
@@ -101,15 +97,11 @@ struct local *guest_self(void)
 	return NULL;
 }
 
-struct thread_state *guest_thread(struct local *l)
+/* Or one that a fork copied. */
+void guest_new_thread(struct local *l)
 {
-	struct thread_state *t = &thread;
-
-	if (t->owner != l->index + 1) { /* a new thread, or what a fork copied */
-		*t = (struct thread_state){.owner = l->index + 1};
-		t->tid = (int32_t)sys3(SYS_gettid, 0, 0, 0);
-	}
-	return t;
+	guest_this_thread = (struct thread_state){.owner = l->index + 1};
+	guest_this_thread.tid = (int32_t)sys3(SYS_gettid, 0, 0, 0);
 }
 
 static struct wire_chunk *take_chunk(struct local *l, bool bulk)
@@ -127,6 +119,8 @@ static struct wire_chunk *take_chunk(struct local *l, bool bulk)
 		return NULL;
 	c = (struct wire_chunk *)((unsigned char *)guest_header + guest_layout.chunk_offset +
 				  (size_t)next * WIRE_CHUNK_SIZE);
+	/* Read first: such a fault maps the pages around that are there already, a write maps one. */
+	__atomic_load_n((volatile uint32_t *)&c->process, __ATOMIC_RELAXED);
 	c->next = 1;
 	__atomic_store_n(&c->process, l->index + 1, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&l->process->chunks, 1, __ATOMIC_RELAXED);

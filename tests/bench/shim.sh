@@ -25,6 +25,10 @@ sort -k1,2 -k3n "$out/calls" | awk '
 		printf "%s %.1f %.1f %.2f 1.00 %s\n", name, ours, may, ours / may, ours <= may ? "ok" : "SHORT"
 	}
 	END {
+		if (!NR) {
+			print "# shim: nothing ran"
+			exit 1
+		}
 		line("shim_record_ns", med("shim record") - med("bare record"), 2 * med("bare clock") + 40)
 		split("launch dlsym read write", name)
 		for (i = 1; i in name; i++)
