@@ -3,7 +3,7 @@
 #include "shim/shim.h"
 
 void *libc_real[LIBC_COUNT];
-__attribute__((visibility("hidden"))) void *shim_real_dlsym;
+void *shim_real_dlsym;
 
 void *resolve_libc_one(enum libc_hook hook)
 {

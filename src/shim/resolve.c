@@ -14,7 +14,7 @@
 
 _Static_assert(HOOK_COUNT < TABLE / 2, "tables stay sparse");
 
-static void *real[HOOK_COUNT];
+void *hook_real[HOOK_COUNT];
 /*
  * hook + 1 by the hash of its name; its address | hook
  * << 48 by that of its address. Filled once, by anybody.
@@ -92,17 +92,14 @@ static int find_address(uint64_t fn)
 	return -1;
 }
 
-void *resolve_real(unsigned hook)
+void *resolve_real_now(unsigned hook)
 {
-	void *fn = __atomic_load_n(&real[hook], __ATOMIC_ACQUIRE), *old = NULL;
+	void *fn = elf_any(hook_name(hook)), *old = NULL;
 
-	if (__builtin_expect(fn != NULL, 1))
-		return fn;
-	fn = elf_any(hook_name(hook));
 	if (!fn)
 		return NULL;
 	record_route(hook, hook_class(hook), WIRE_ROUTE_ELF);
-	return __atomic_compare_exchange_n(&real[hook], &old, fn, false, __ATOMIC_ACQ_REL,
+	return __atomic_compare_exchange_n(&hook_real[hook], &old, fn, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE)
 		       ? fn
 		       : old;
@@ -118,7 +115,7 @@ static void *take_place(unsigned hook, void *fn, uint32_t route)
 
 	if (fn == hook_wrapper(hook))
 		return fn;
-	if (!__atomic_compare_exchange_n(&real[hook], &old, fn, false, __ATOMIC_ACQ_REL,
+	if (!__atomic_compare_exchange_n(&hook_real[hook], &old, fn, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE) &&
 	    old != fn) {
 		record_unhooked(hook_name(hook), route);

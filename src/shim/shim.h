@@ -26,6 +26,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* What is declared from here on is ours alone, and reached without the loader's tables. */
+#pragma GCC visibility push(hidden)
+
 /* Numbers of the hooked symbols, in the order of hooks.def: wire_counter.symbol. */
 enum hook {
 #define CALL(symbol, ...)    HOOK_##symbol,
@@ -119,9 +122,25 @@ struct thread_state {
 bool guest_claim(struct local *l, uint64_t start_ns, uint32_t flags, uint32_t pid_ns);
 /* The claimed entry is whole. */
 void guest_open(struct local *l);
+struct local *guest_self_now(struct local *l);
 /* This process's place, claimed when need be; NULL when there is none to be had (counted). */
-struct local *guest_self(void);
-struct thread_state *guest_thread(struct local *l);
+static inline struct local *guest_self(void)
+{
+	struct local *l = __atomic_load_n(&guest_local, __ATOMIC_ACQUIRE);
+
+	/* NULL: it left since the hook asked. */
+	if (__builtin_expect(l && __atomic_load_n(&l->state, __ATOMIC_ACQUIRE) == LOCAL_READY, 1))
+		return l;
+	return l ? guest_self_now(l) : NULL;
+}
+extern __thread struct thread_state guest_this_thread __attribute__((tls_model("initial-exec")));
+void guest_new_thread(struct local *l);
+static inline struct thread_state *guest_thread(struct local *l)
+{
+	if (__builtin_expect(guest_this_thread.owner != l->index + 1, 0))
+		guest_new_thread(l);
+	return &guest_this_thread;
+}
 /*
  * `n` free slots in a row; NULL when there are none (counted). Bulk leaves the reserve to the rest.
  */
@@ -203,7 +222,7 @@ const char *libc_name(enum libc_hook hook);
 /* libc.c */
 extern void *libc_real[LIBC_COUNT];
 /* For the assembly stub; also libc_real[LIBC_dlsym]. */
-extern void *shim_real_dlsym __attribute__((visibility("hidden")));
+extern void *shim_real_dlsym;
 void resolve_libc(void);
 void *resolve_libc_one(enum libc_hook hook);
 /*
@@ -218,8 +237,15 @@ static inline void *resolve_libc_get(enum libc_hook hook)
 }
 
 /* resolve.c */
+extern void *hook_real[HOOK_COUNT];
+void *resolve_real_now(unsigned hook);
 /* What stands behind the wrapper of `hook`; NULL when no object has it. */
-void *resolve_real(unsigned hook);
+static inline void *resolve_real(unsigned hook)
+{
+	void *fn = __atomic_load_n(&hook_real[hook], __ATOMIC_ACQUIRE);
+
+	return __builtin_expect(fn != NULL, 1) ? fn : resolve_real_now(hook);
+}
 /* Our wrapper for the driver function at `fn`, else `fn`. `name`: as it was asked for. */
 void *resolve_substitute(void *fn, const char *name, uint32_t route);
 /* What to return for a hooked call with nothing behind it. */
@@ -227,3 +253,5 @@ int resolve_nothing(unsigned hook);
 
 /* hooks_cuda.c */
 void *hook_wrapper(unsigned hook);
+
+#pragma GCC visibility pop
