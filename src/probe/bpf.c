@@ -8,9 +8,10 @@
 #include <errno.h>
 
 #ifndef HAVE_BPF
-int bpf_open(struct probe *p)
+int bpf_open(struct probe *p, const char **ret_program)
 {
 	(void)p;
+	(void)ret_program;
 	return -ENOSYS;
 }
 
@@ -144,16 +145,25 @@ static void refuse_asked(struct bpf *b)
 		refuse(b, name, -EPERM);
 }
 
-/* Load with every program that the kernel takes; those that it refuses are added to the refusals. */
-static int load(struct probe *p)
+/*
+ * Load with every program that the kernel takes; those that it refuses are added to the refusals. Without `finish` what
+ * threads gather would be missing as far as they live: a part of the bytes, shown as all of them.
+ */
+static int load(struct probe *p, const char **ret_program)
 {
 	struct bpf_program *prog;
 	int rc;
 
 	refuse_asked(p->bpf);
 	for (;;) {
-		struct coldprof_bpf *skel = coldprof_bpf__open();
+		struct coldprof_bpf *skel;
 
+		*ret_program = "finish";
+		rc = refusal_of(p->bpf, *ret_program);
+		if (rc)
+			return rc;
+		*ret_program = NULL;
+		skel = coldprof_bpf__open();
 		if (!skel)
 			return -errno;
 		rc = set_constants(p, skel);
@@ -276,8 +286,8 @@ static int attach_fact(struct probe *p, const char *const programs[FACT_PROGRAMS
 	return rc;
 }
 
-/* Returns: 0, or -errno when the kernel let no fact be observed. */
-static int attach(struct probe *p)
+/* Returns: 0, or -errno and `ret_program` when the kernel let no fact be observed. */
+static int attach(struct probe *p, const char **ret_program)
 {
 	const char *program[FACTS];
 	int rc[FACTS];
@@ -287,8 +297,10 @@ static int attach(struct probe *p)
 		rc[i] = attach_fact(p, facts[i].programs, &program[i]);
 		attached += rc[i] == 0;
 	}
-	if (!attached)
+	if (!attached) {
+		*ret_program = program[0];
 		return rc[0];
+	}
 	for (i = 0; i < FACTS; i++) {
 		if (rc[i] == 0)
 			p->trace->saw |= facts[i].saw;
@@ -300,7 +312,7 @@ static int attach(struct probe *p)
 	return 0;
 }
 
-int bpf_open(struct probe *p)
+int bpf_open(struct probe *p, const char **ret_program)
 {
 	/* Edge-triggered: that the ring is not quite empty must not keep coldprof awake, only what
 	 * wakes it. */
@@ -311,11 +323,11 @@ int bpf_open(struct probe *p)
 	p->bpf = xcalloc(1, sizeof(*p->bpf));
 	for (i = 0; i < FAULT_EVENTS; i++)
 		p->bpf->fault_fds[i] = -1;
-	rc = load(p);
+	rc = load(p, ret_program);
 	if (rc == 0) {
 		ev.data.fd = bpf_map__fd(p->bpf->skel->maps.records);
 		p->bpf->ring = ring_buffer__new(ev.data.fd, records_take, p, NULL);
-		rc = p->bpf->ring ? attach(p) : -errno;
+		rc = p->bpf->ring ? attach(p, ret_program) : -errno;
 	}
 	libbpf_set_print(before);
 	if (rc == 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
@@ -394,7 +406,6 @@ void bpf_finish(struct probe *p)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	uint64_t faults;
-	int rc;
 
 	if (!p->bpf)
 		return;
@@ -403,13 +414,9 @@ void bpf_finish(struct probe *p)
 	close_fault_events(p->bpf);
 	coldprof_bpf__detach(p->bpf->skel);
 	ring_buffer__consume(p->bpf->ring);
-	rc = refusal_of(p->bpf, "finish");
-	if (rc == 0 && bpf_prog_test_run_opts(bpf_program__fd(p->bpf->skel->progs.finish), &opts))
-		rc = -errno;
-	if (rc < 0)
+	if (bpf_prog_test_run_opts(bpf_program__fd(p->bpf->skel->progs.finish), &opts))
 		trace_note(p->trace, "bpf", "warning", UNKNOWN,
-			   "the last pieces of living threads are missing (program finish: %s)",
-			   strerror(-rc));
+			   "the last pieces of living threads are missing: %s", strerror(errno));
 	ring_buffer__consume(p->bpf->ring);
 	report(p, faults);
 }

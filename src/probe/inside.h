@@ -207,8 +207,8 @@ void perf_close(struct probe *p);
 void perf_attr(struct perf_event_attr *attr, uint64_t config);
 int perf_event(struct perf_event_attr *attr, int32_t pid, int cpu);
 
-/* bpf.c: -ENOSYS when it was not built in, -EPERM without the rights. */
-int bpf_open(struct probe *p);
+/* bpf.c: -ENOSYS when it was not built in, -EPERM without the rights; `ret_program` (or NULL): which was refused. */
+int bpf_open(struct probe *p, const char **ret_program);
 void bpf_drain(struct probe *p);
 /* Take the pieces that are still open, then let nothing more come. */
 void bpf_finish(struct probe *p);

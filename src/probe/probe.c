@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -105,7 +107,16 @@ static void add_root(struct probe *p)
 		p->trace->processes.v[root->index].exe = trace_str(p->trace, exe);
 }
 
-static void note_tier_0(struct probe *p, int rc)
+static bool kernel_is_old(void)
+{
+	struct utsname u;
+	int major, minor;
+
+	return uname(&u) == 0 && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
+	       major * 1000 + minor < 5015;
+}
+
+static void note_tier_0(struct probe *p, int rc, const char *program)
 {
 	const char *why = strerror(-rc), *next = "";
 
@@ -113,23 +124,27 @@ static void note_tier_0(struct probe *p, int rc)
 		next = " (needs root, or CAP_BPF and CAP_PERFMON)";
 	else if (rc == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) < 0)
 		why = "the kernel does not tell its types in /sys/kernel/btf/vmlinux";
+	else if (kernel_is_old())
+		next = " (Linux 5.15 and newer take them)";
 	trace_note(p->trace, "bpf", "warning", UNKNOWN,
-		   "tier 0: kernel probes cannot be loaded: %s%s", why, next);
+		   "tier 0: kernel probes cannot be loaded: %s%s%s%s%s", program ? "program " : "",
+		   program ? program : "", program ? ": " : "", why, next);
 }
 
 /* From the best source to the least; what is missing becomes a diagnostic. */
 static void choose(struct probe *p)
 {
+	const char *program = NULL;
 	int rc;
 
-	rc = p->opt.max_tier >= 1 ? bpf_open(p) : -ECANCELED;
+	rc = p->opt.max_tier >= 1 ? bpf_open(p, &program) : -ECANCELED;
 	if (rc == 0)
 		p->tier = 1;
 	else if (rc == -ENOSYS)
 		trace_note(p->trace, "bpf", "warning", UNKNOWN,
 			   "tier 0: kernel probes are not built in");
 	else if (rc != -ECANCELED)
-		note_tier_0(p, rc);
+		note_tier_0(p, rc, program);
 	rc = p->opt.max_tier >= 0 ? perf_open(p, !(p->trace->saw & SAW_FAULTS)) : -ECANCELED;
 	if (rc < 0) {
 		if (rc != -ECANCELED)
