@@ -8,4 +8,10 @@ check-vm: all
 	VM_TESTS='$(VM_TESTS)' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(VM_MACHINES)'
 PHONY_EXTRA += check-vm
 
-EXTRA_DIST += %D%/run %D%/kernel %D%/image %D%/init %D%/early-init %D%/smoke.sh %D%/agree.sh %D%/starts.sh $(VM_MACHINES)
+# Older ones: 5.15 is the oldest that takes the kernel programs, 5.10 does not.
+VM_OLD_MACHINES = %D%/vm-5.10.sh %D%/vm-5.15.sh
+check-vm-old: all
+	VM_TESTS='$(VM_TESTS)' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(VM_OLD_MACHINES)'
+PHONY_EXTRA += check-vm-old
+
+EXTRA_DIST += %D%/run %D%/kernel %D%/image %D%/init %D%/early-init %D%/smoke.sh %D%/agree.sh %D%/starts.sh %D%/old.sh $(VM_MACHINES) $(VM_OLD_MACHINES)
