@@ -18,15 +18,16 @@ check()
 is "no test asks for the status of an assertion" "$(check "$top_srcdir")" ""
 
 mkdir "$tmp/t"
-cat >"$tmp/t/a.sh" <<'END'
+# Spelt so that this file does not hold it.
+sed 's/STATUS/"$?"/' >"$tmp/t/a.sh" <<'END'
 run
-is "good" "$?" 0
-is "bad" "$?" 0
+is "good" STATUS 0
+is "bad" STATUS 0
 like "long" \
 	"$(cat)" x
 
 # A word.
-is "bad too" "$?" 0
+is "bad too" STATUS 0
 END
 is "one that does is found" "$(check "$tmp/t" | tr '\n' ' ')" "a.sh:3 a.sh:8 "
 done_testing
