@@ -158,7 +158,6 @@ static void answered(struct ready *r, const struct http_answer *a)
 			reach(r, name, now_ns);
 		return;
 	}
-	r->not_yet_ns = r->asked_ns;
 	if (a->not_http && r->opt.mark->kind == MARK_DEFAULT) {
 		r->asking = false;
 		r->speaks_no_http = true;
@@ -167,7 +166,9 @@ static void answered(struct ready *r, const struct http_answer *a)
 	}
 	if ((a->status == 404 || a->status == 405) && !r->opt.health_path &&
 	    !(r->opt.mark->kind == MARK_HTTP && r->opt.mark->path))
-		r->usual = (r->usual + 1) % USUAL_PATHS;
+		r->usual = (r->usual + 1) % USUAL_PATHS; /* this says nothing of its readiness */
+	else
+		r->not_yet_ns = r->asked_ns;
 	set_timer(r, r->next_poll_ns);
 }
 
