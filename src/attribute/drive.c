@@ -363,23 +363,30 @@ static const char *last_item(const struct driving *d, const struct actor *a, uin
 /* Rule 1.4 of a run that never became ready: nothing says that it was serving. */
 static void add_end(struct driving *d, uint64_t a, uint64_t b)
 {
-	int32_t last = last_done(d);
+	int32_t last = last_done(d), dead = world_first_death(d->w, NULL);
+	const struct actor *x = last < 0 ? NULL : &d->w->actors.v[last];
+	const char *from = x ? last_item(d, x, d->w->e) : "start", *to = "end";
+	uint64_t death = dead < 0 ? b : d->w->t->processes.v[dead].end_ns;
 	struct segment s = {.start_ns = a,
 			    .end_ns = b,
 			    .item = ITEM_OTHER,
 			    .grade = GRADE_INFERRED,
-			    .process = NO_INDEX,
-			    .sub = "start → end",
+			    .process = x ? x->process : NO_INDEX,
 			    .rule = "1.4"};
-	uint32_t thread = NO_THREAD;
+	uint32_t thread = x ? world_thread(d->w, x->process, d->w->t->processes.v[x->process].pid)
+			    : NO_THREAD;
 
-	if (last >= 0) {
-		const struct actor *x = &d->w->actors.v[last];
-
-		s.process = x->process;
-		s.sub = trace_strf(d->w->t, "%s → end", last_item(d, x, d->w->e));
-		thread = world_thread(d->w, x->process, d->w->t->processes.v[x->process].pid);
+	if (dead >= 0)
+		to = trace_strf(d->w->t, "%s died", world_name(d->w, dead));
+	if (a < death && death < b) {
+		s.end_ns = death;
+		s.sub = trace_strf(d->w->t, "%s → %s", from, to);
+		add(d, s, thread);
+		s.start_ns = death;
+		s.end_ns = b;
 	}
+	s.sub = death < b ? trace_strf(d->w->t, "%s → end", to)
+			  : trace_strf(d->w->t, "%s → %s", from, to);
 	add(d, s, thread);
 }
 

@@ -2,6 +2,7 @@
 libcoldprof_a_SOURCES += \
 	%D%/actors.c \
 	%D%/attribute.c %D%/attribute.h \
+	%D%/deaths.c \
 	%D%/delta.c %D%/delta.h \
 	%D%/drive.c \
 	%D%/compilers.c %D%/notes.c %D%/notes_tree.c %D%/notes.h \

@@ -11,27 +11,6 @@
 #define MB(bytes) ((double)(bytes) / 1e6)
 #define SEC(ns)	  ((double)(ns) / 1e9)
 
-/* Signals that a program does not get by being asked to stop. */
-static bool is_crash(int sig)
-{
-	return sig == SIGBUS || sig == SIGSEGV || sig == SIGABRT || sig == SIGILL ||
-	       sig == SIGFPE || sig == SIGSYS || sig == SIGTRAP;
-}
-
-/* Died, or failed, in a way that can have ended the start. */
-static bool broke(const struct world *w, size_t p)
-{
-	const struct process *x = &w->t->processes.v[p];
-	bool matters = w->actor[p] >= 0 || x->role == ROLE_COMPILER;
-
-	if (x->status == -1 || x->end_ns == UNKNOWN || x->end_ns > w->e)
-		return false;
-	if (WIFSIGNALED(x->status))
-		return matters || is_crash(WTERMSIG(x->status));
-	return w->actor[p] >= 0 && WIFEXITED(x->status) && WEXITSTATUS(x->status) &&
-	       w->t->run.ready_ns == UNKNOWN;
-}
-
 static void add_signal(struct str *s, int sig)
 {
 	const char *name = sigabbrev_np(sig);
@@ -60,26 +39,19 @@ static void add_last(const struct world *w, size_t p, struct str *s)
 void note_first_death(struct world *w, struct ledger *l, struct str *s)
 {
 	const struct process *all = w->t->processes.v;
-	size_t first = 0, more = 0;
+	size_t more;
+	int32_t first = world_first_death(w, &more);
 
-	for (size_t p = 1; p < w->t->processes.n; p++) {
-		if (!broke(w, p))
-			continue;
-		more += first != 0;
-		if (!first || all[p].end_ns < all[first].end_ns)
-			first = p;
-	}
-	if (!first)
+	if (first < 0)
 		return;
-	str_addf(s, "first to die: %s (pid %d), of ", world_name(w, (int32_t)first),
-		 all[first].pid);
+	str_addf(s, "first to die: %s (pid %d), of ", world_name(w, first), all[first].pid);
 	if (WIFSIGNALED(all[first].status))
 		add_signal(s, WTERMSIG(all[first].status));
 	else
 		str_addf(s, "exit status %d", WEXITSTATUS(all[first].status));
 	str_addf(s, " %.3f s after the start", SEC(all[first].end_ns - w->s));
 	if (all[first].role != ROLE_COMPILER)
-		add_last(w, first, s);
+		add_last(w, (size_t)first, s);
 	if (more)
 		str_addf(s, "; %zu more after it", more);
 	note_say(w, l, s);

@@ -92,6 +92,11 @@ bool world_clip(const struct world *w, uint64_t *a, uint64_t *b);
 uint32_t world_thread(const struct world *w, int32_t process, int32_t tid);
 /* What a process is called in a sub-line. */
 const char *world_name(const struct world *w, int32_t process);
+/*
+ * The process whose abnormal end came first; NO_INDEX none did.
+ * `ret_more` (may be NULL): how many came after it.
+ */
+int32_t world_first_death(const struct world *w, size_t *ret_more);
 bool item_counts(enum item item);
 
 /* The parts of world_open, in order. */

@@ -77,7 +77,9 @@ static void describe(struct trace *t, int32_t index, const struct wire_process *
 		struct exec_event *e = vec_add(&t->execs);
 
 		p->exec_ns = w->start_ns;
-		p->exe = text_or_null(t, w->exe);
+		/* /proc/self/exe and its like say nothing of what they led to. */
+		if (!p->exe || !str_starts(w->exe, "/proc/"))
+			p->exe = text_or_null(t, w->exe);
 		p->command = command;
 		*e = (struct exec_event){index, w->start_ns, p->exe, command};
 		return;
@@ -225,6 +227,18 @@ static void match_all(struct ingest *in, struct wire_process **order, size_t n,
 	vec_free(&list);
 }
 
+/* What was run by way of /proc/self/exe, or of a descriptor, is called "exe" or "5" by the kernel. */
+static void name_by_program(struct trace *t)
+{
+	vec_for_each (p, &t->processes) {
+		const char *base = p->exe ? str_base_name(p->exe) : NULL;
+
+		if (p->name && base && *base &&
+		    (!strcmp(p->name, "exe") || !p->name[strspn(p->name, "0123456789")]))
+			p->name = trace_str(t, base);
+	}
+}
+
 void guests_read(struct ingest *in)
 {
 	uint32_t n = in->memory ? ring_process_count(&in->reader) : 0;
@@ -244,6 +258,7 @@ void guests_read(struct ingest *in)
 	if (order.n)
 		qsort(order.v, order.n, sizeof(order.v[0]), by_start);
 	match_all(in, order.v, order.n, all);
+	name_by_program(in->t);
 	vec_free(&order);
 	free(all);
 }

@@ -12,6 +12,8 @@ if tier1; then
 		'SIGBUS [0-9.]+ s after the start, last seen in weights \(.*\.cut\.safetensors\)'
 	ok "it stands before the launcher's own end" test "$(grep -n 'first to die' "$tmp/err" | cut -d: -f1)" -lt \
 		"$(grep -n 'not ready; exit' "$tmp/err" | cut -d: -f1)"
+	ok "the time after it is the death's" test "$(cells "select sum(json_extract(j, '$.wall_ns')) from r
+		where json_extract(j, '$.sub') like '% died → end'" ledger)" -gt 290000000
 else
 	skip "the rank's death" "needs the kernel side: a status is there only while the zombie is"
 fi
@@ -43,5 +45,18 @@ if tier1; then
 		and json_extract(j, '$.cause.sleep_ns') * 2 > json_extract(j, '$.wall_ns')" ledger)" 0
 else
 	skip "which compiler died, the compilers' CPU" "needs the kernel side"
+fi
+
+# A rank that was started by way of /proc/self/exe is known by its program.
+FAKECUDA=cuInit=1ms,ctx=1ms
+export FAKECUDA
+record --timeout 5 --until http:1 -- "$top_builddir/tests/engine/truth-engine" --model "$model" --driver fake --init 20 \
+	--ranks 2 --spawn exec --crash weights
+is "a rank of exec dies: the status" "$end" 1
+is "its name" "$(ask "select distinct name from processes where run = (select max(id) from run)")" truth-engine
+if tier1; then
+	like "its death" "$(note 'first to die')" 'truth-engine \(pid [0-9]+\), of SIGKILL'
+else
+	skip "its death" "needs the kernel side"
 fi
 done_testing

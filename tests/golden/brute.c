@@ -2,6 +2,7 @@
 /* Who drives at one instant (rule 1), and the partition and the work made of all instants. */
 #include "brute_world.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,12 +116,34 @@ static void serving_at(const struct world *w, uint64_t t, struct segment *r)
 		r->sub = "listen to ready";
 }
 
+/* Of a run that was never ready. */
+static int first_death(const struct world *w)
+{
+	int first = -1;
+
+	for (int p = 1; p < (int)w->t->processes.n; p++) {
+		const struct process *x = proc(w, p);
+		int sig = x->status & 0x7f;
+		bool died = sig == SIGBUS || sig == SIGSEGV || sig == SIGABRT || sig == SIGILL ||
+			    sig == SIGFPE || sig == SIGSYS || sig == SIGTRAP;
+
+		if (x->status < 0 || x->end_ns > w->e)
+			continue;
+		died |= sig && x->role == ROLE_COMPILER;
+		died |= w->relevant[p] && x->status != 0;
+		if (died && (first < 0 || x->end_ns < proc(w, first)->end_ns))
+			first = p;
+	}
+	return first;
+}
+
 static struct segment no_candidate(const struct world *w, uint64_t t)
 {
 	struct segment r = {
 		.item = ITEM_PROCESS_INIT, .grade = GRADE_MEASURED, .rule = "1.3", .process = 0};
 	const struct piece *last = NULL;
-	int next = -1, best = -1;
+	int next = -1, best = -1, dead;
+	const char *from;
 	uint64_t done = 0;
 
 	for (int p = 0; p < (int)w->t->processes.n; p++) {
@@ -158,7 +181,14 @@ static struct segment no_candidate(const struct world *w, uint64_t t)
 	if (best >= 0)
 		last = before(w, best, w->e, neighbour);
 	r.item = ITEM_OTHER, r.process = best;
-	r.sub = trace_strf(w->t, "%s → end", last ? item_names[last->item] : "start");
+	from = last ? item_names[last->item] : "start";
+	dead = first_death(w);
+	if (dead < 0)
+		r.sub = trace_strf(w->t, "%s → end", from);
+	else if (t < proc(w, dead)->end_ns)
+		r.sub = trace_strf(w->t, "%s → %s died", from, process_name(w, dead));
+	else
+		r.sub = trace_strf(w->t, "%s died → end", process_name(w, dead));
 	return r;
 }
 

@@ -16,7 +16,7 @@ check_PROGRAMS += %D%/test_golden
 TESTS += %D%/test_golden
 
 check_PROGRAMS += %D%/test_properties
-%C%_test_properties_SOURCES = %D%/test_properties.c %D%/brute.c %D%/brute.h %D%/brute_state.c %D%/brute_world.c \
+%C%_test_properties_SOURCES = %D%/test_properties.c %D%/random_start.h %D%/brute.c %D%/brute.h %D%/brute_state.c %D%/brute_world.c \
 	%D%/brute_world.h
 %C%_test_properties_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/%D%
 %C%_test_properties_LDADD = libcoldprof.a
@@ -63,3 +63,4 @@ EXTRA_DIST += %D%/attribution/27-outlives-ready.txt
 EXTRA_DIST += %D%/attribution/28-short-wait-on-child.txt
 EXTRA_DIST += %D%/attribution/29-before-the-run.txt
 EXTRA_DIST += %D%/attribution/30-touching-threads.txt
+EXTRA_DIST += %D%/attribution/31-death.txt

@@ -104,13 +104,13 @@ static bool read_process(struct reading *r)
 {
 	struct trace *t = &r->s->trace;
 	const char *from = option(r, "from"), *to = option(r, "to"), *parent = option(r, "parent"),
-		   *command = option(r, "command");
+		   *command = option(r, "command"), *status = option(r, "status");
 	struct process p = {.pid = 100 + (int32_t)t->processes.n,
 			    .parent = parent ? process_of(r, parent) : NO_INDEX,
 			    .start_ns = from ? ns_of(from) : START_NS,
 			    .exec_ns = UNKNOWN,
 			    .end_ns = to ? ns_of(to) : UNKNOWN,
-			    .status = -1,
+			    .status = status ? atoi(status) : -1,
 			    .name = keep(r->s, r->words[1]),
 			    .command = keep(r->s, command)};
 

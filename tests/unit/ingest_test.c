@@ -204,6 +204,31 @@ static void test_tree(void)
 	trace_done(&t);
 }
 
+/* The kernel's name of what was run by a link of /proc is not the program's. */
+static void test_names(void)
+{
+	static const struct {
+		const char *name, *exe, *want;
+	} cases[] = {
+		{"exe", "/opt/server", "server"},
+		{"5", "/opt/server", "server"},
+		{"exe", NULL, "exe"},
+		{"worker:1", "/opt/server", "worker:1"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct trace t;
+
+		open_trace(&t, SAW_TREE);
+		add_process(&t, 1013, 0, 13 * MS, cases[i].exe, NULL);
+		t.processes.v[1].name = cases[i].name;
+		run(&t, NULL);
+		is_str(t.processes.v[1].name, cases[i].want, "%s of %s", cases[i].name,
+		       cases[i].exe ? cases[i].exe : "?");
+		trace_done(&t);
+	}
+}
+
 static void test_yields(void)
 {
 	struct wire_writer w;
@@ -259,6 +284,7 @@ int main(void)
 	test_roles();
 	test_lines();
 	test_tree();
+	test_names();
 	test_yields();
 	test_nothing();
 	return done_testing();
