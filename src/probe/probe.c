@@ -121,7 +121,9 @@ static void note_tier_0(struct probe *p, int rc, const char *program)
 	const char *why = strerror(-rc), *next = "";
 
 	if (rc == -EPERM || rc == -EACCES)
-		next = " (needs root, or CAP_BPF and CAP_PERFMON)";
+		next = geteuid() == 0 ? " (this root lacks CAP_BPF or CAP_PERFMON: docker run "
+					"--cap-add=BPF --cap-add=PERFMON)"
+				      : " (needs root, or CAP_BPF and CAP_PERFMON)";
 	else if (rc == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) < 0)
 		why = "the kernel does not tell its types in /sys/kernel/btf/vmlinux";
 	else if (kernel_is_old())

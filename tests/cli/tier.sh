@@ -28,4 +28,15 @@ else
 	like "without rights: tier 0" "$(cat "$tmp/err")" ', tier 0,'
 	like "without rights: one line says why" "$(remarks "$tmp/err")" 'tier 0: kernel probes (cannot be loaded: .*needs root, or CAP_BPF and CAP_PERFMON|are not built in)'
 fi
+
+# As root of a container: no capability but those that one has by default.
+less="setpriv --bounding-set=-bpf,-perfmon,-sys_admin --inh-caps=-bpf,-perfmon,-sys_admin"
+if [ "$(id -u)" != 0 ] || ! $less true 2>"$tmp/tool"; then
+	skip "root without the capabilities" "only root has some to give up, with setpriv"
+else
+	$less timeout "$limit" "$coldprof" --db "$db" -- true 2>"$tmp/err"
+	is "root without the capabilities: the command's status" "$?" 0
+	like "root without the capabilities: told which" "$(remarks "$tmp/err")" \
+		'tier 0: kernel probes (cannot be loaded: .*--cap-add=BPF --cap-add=PERFMON|are not built in)'
+fi
 done_testing

@@ -65,8 +65,13 @@ is "a handler that jumps out of read: the next read is told" "$(reads)" $size
 
 # Who closes itself in is left alone: no system call of ours, no more of its memory, not the first library.
 same "strict seccomp" "$stunts" strict 1 "$file"
-like "strict seccomp: it is counted" "$(grep '^loss' "$tmp/dump")" ' left=1( |$)'
-like "strict seccomp: it was not ended" "$(cat "$tmp/ours")" '^status 7$'
+if grep -q '^status 1$' "$tmp/bare"; then
+	skip "strict seccomp: it is counted" "the kernel refuses it below a filter, as in a container"
+	skip "strict seccomp: it was not ended" "the same"
+else
+	like "strict seccomp: it is counted" "$(grep '^loss' "$tmp/dump")" ' left=1( |$)'
+	like "strict seccomp: it was not ended" "$(cat "$tmp/ours")" '^status 7$'
+fi
 same "a seccomp filter by prctl" "$stunts" filter 0 "$file"
 like "a seccomp filter by prctl: it was not ended" "$(cat "$tmp/ours")" '^status 7$'
 same "a seccomp filter by syscall" "$stunts" filter 1 "$file"
