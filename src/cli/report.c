@@ -119,7 +119,8 @@ static int print_json(FILE *out, const struct shown *s, struct err *err)
 	add_text(&b, "state", run->state ? run->state : "unknown");
 	add_text(&b, "state_files", run->state_files ? run->state_files : "unknown");
 	add_text(&b, "state_caches", run->state_caches ? run->state_caches : "unknown");
-	str_addf(&b, ",\"tier\":%d,\"rows\":[", run->tier);
+	add_u64(&b, "tier", run->tier < 0 ? UNKNOWN : (uint64_t)run->tier);
+	str_add(&b, ",\"rows\":[");
 	for (size_t i = 0; i < s->n_rows; i++) {
 		str_add(&b, i ? ",\n" : "\n");
 		add_row(&b, &s->rows[i]);

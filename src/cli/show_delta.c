@@ -18,7 +18,7 @@
 
 enum { CELL_ITEM, CELL_A, CELL_B, CELL_DIFFERENCE, CELL_SHARE, CELL_BAR };
 
-/* One item, or one sub-line of it, in both runs. */
+/* One item, or one sub-line of it, in both runs; UNKNOWN where a run's ledger has no such row. */
 struct pair {
 	int item;
 	const char *sub;
@@ -37,26 +37,53 @@ static struct pair *pair_of(pair_list *pairs, int item, const char *sub)
 	vec_for_each (p, pairs)
 		if (p->item == item && same_sub(p->sub, sub))
 			return p;
-	vec_push(pairs, ((struct pair){item, sub, 0, 0}));
+	vec_push(pairs, ((struct pair){item, sub, UNKNOWN, UNKNOWN}));
 	return vec_last(pairs);
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a == UNKNOWN ? b : b == UNKNOWN ? a : a + b;
+}
+
+static void add_to(struct pair *to, const struct pair *p)
+{
+	to->a_ns = sum(to->a_ns, p->a_ns);
+	to->b_ns = sum(to->b_ns, p->b_ns);
 }
 
 static void gather(pair_list *pairs, const struct shown *a, const struct shown *b)
 {
-	for (size_t i = 0; i < a->n_rows; i++)
-		pair_of(pairs, a->rows[i].item, a->rows[i].sub)->a_ns += a->rows[i].wall_ns;
-	for (size_t i = 0; i < b->n_rows; i++)
-		pair_of(pairs, b->rows[i].item, b->rows[i].sub)->b_ns += b->rows[i].wall_ns;
+	for (size_t i = 0; i < a->n_rows; i++) {
+		struct pair *p = pair_of(pairs, a->rows[i].item, a->rows[i].sub);
+
+		p->a_ns = sum(p->a_ns, a->rows[i].wall_ns);
+	}
+	for (size_t i = 0; i < b->n_rows; i++) {
+		struct pair *p = pair_of(pairs, b->rows[i].item, b->rows[i].sub);
+
+		p->b_ns = sum(p->b_ns, b->rows[i].wall_ns);
+	}
 }
 
+/* What a ledger has no row of took no part of its wall. */
 static int64_t difference(const struct pair *p)
 {
-	return (int64_t)(p->b_ns - p->a_ns);
+	return (int64_t)(sum(p->b_ns, 0) - sum(p->a_ns, 0));
 }
 
 static uint64_t size_of(int64_t v)
 {
 	return v < 0 ? -(uint64_t)v : (uint64_t)v;
+}
+
+/* "-", as in the ledger itself, where there is nothing of it. */
+static void add_seconds(struct str *cell, uint64_t ns)
+{
+	if (ns == UNKNOWN)
+		str_add(cell, "-");
+	else
+		str_addf(cell, "%.3f", (double)ns / 1e9);
 }
 
 static void add_pair(struct lines *out, enum line_style style, const char *name,
@@ -66,8 +93,10 @@ static void add_pair(struct lines *out, enum line_style style, const char *name,
 	int64_t d = difference(p);
 
 	str_add(&l->cells[CELL_ITEM], name);
-	str_addf(&l->cells[CELL_A], "%.3f", (double)p->a_ns / 1e9);
-	str_addf(&l->cells[CELL_B], "%.3f", (double)p->b_ns / 1e9);
+	add_seconds(&l->cells[CELL_A], p->a_ns);
+	add_seconds(&l->cells[CELL_B], p->b_ns);
+	if (p->a_ns == UNKNOWN && p->b_ns == UNKNOWN)
+		return;
 	str_addf(&l->cells[CELL_DIFFERENCE], "%+.3f", (double)d / 1e9);
 	if (all_ns)
 		str_addf(&l->cells[CELL_SHARE], "%.1f%%",
@@ -85,7 +114,7 @@ static int by_size(const void *x, const void *y)
 static void add_item(struct lines *out, const pair_list *subs, const struct pair *item,
 		     uint64_t most_ns, uint64_t all_ns, bool utf8)
 {
-	struct pair rest = {0};
+	struct pair rest = {.a_ns = UNKNOWN, .b_ns = UNKNOWN};
 	size_t folded = 0;
 
 	add_pair(out, LINE_BOLD, item_title(item->item), item, most_ns, all_ns, utf8);
@@ -95,8 +124,7 @@ static void add_item(struct lines *out, const pair_list *subs, const struct pair
 		if (p->item != item->item)
 			continue;
 		if (size_of(difference(p)) < SMALL_NS) {
-			rest.a_ns += p->a_ns;
-			rest.b_ns += p->b_ns;
+			add_to(&rest, p);
 			folded++;
 			continue;
 		}
@@ -141,7 +169,7 @@ static void print_warnings(FILE *out, const struct look *look, const struct show
 			   const struct shown *b)
 {
 	const struct run *x = &a->trace->run, *y = &b->trace->run;
-	char p[16], q[16];
+	struct str p = {0}, q = {0};
 
 	warn_unlike(out, look, "weights were", x->state, y->state);
 	warn_unlike(out, look, "other files were", x->state_files, y->state_files);
@@ -152,9 +180,14 @@ static void print_warnings(FILE *out, const struct look *look, const struct show
 	warn_unlike(out, look, "the engine was", x->engine, y->engine);
 	warn_unlike(out, look, "the host was", x->host, y->host);
 	warn_unlike(out, look, "the kernel was", x->kernel, y->kernel);
-	snprintf(p, sizeof(p), "%d", x->tier);
-	snprintf(q, sizeof(q), "%d", y->tier);
-	warn_unlike(out, look, "measured at tier", p, q);
+	if (x->tier >= 0)
+		str_addf(&p, "%d", x->tier);
+	if (y->tier >= 0)
+		str_addf(&q, "%d", y->tier);
+	warn_unlike(out, look, "measured at tier", p.n ? str_get(&p) : NULL,
+		    q.n ? str_get(&q) : NULL);
+	str_free(&p);
+	str_free(&q);
 }
 
 /* What one file cost in both runs; UNKNOWN where a run cannot tell. */
@@ -273,7 +306,7 @@ int show_delta(FILE *out, const struct look *look, const struct shown *a, const 
 		{"difference", 10, true}, {"share", 6, true}, {"", BAR_WIDTH, false},
 	};
 	struct lines lines = {columns, sizeof(columns) / sizeof(columns[0]), {0}};
-	struct pair items[ITEM_COUNT] = {0}, total = {0};
+	struct pair items[ITEM_COUNT], total = {.a_ns = UNKNOWN, .b_ns = UNKNOWN};
 	uint64_t most_ns = 0, all_ns = 0;
 	pair_list subs = {0};
 	int r;
@@ -283,16 +316,17 @@ int show_delta(FILE *out, const struct look *look, const struct shown *a, const 
 	gather(&subs, a, b);
 	if (subs.n)
 		qsort(subs.v, subs.n, sizeof(*subs.v), by_size);
+	for (int i = 0; i < ITEM_COUNT; i++)
+		items[i] = (struct pair){.item = i, .a_ns = UNKNOWN, .b_ns = UNKNOWN};
+	/* What is left over is known even where it is nothing. */
+	items[ITEM_OTHER].a_ns = items[ITEM_OTHER].b_ns = 0;
 	vec_for_each (p, &subs) {
-		items[p->item].a_ns += p->a_ns;
-		items[p->item].b_ns += p->b_ns;
-		total.a_ns += p->a_ns;
-		total.b_ns += p->b_ns;
+		add_to(&items[p->item], p);
+		add_to(&total, p);
 	}
 	for (int i = 0; i < ITEM_COUNT; i++) {
 		uint64_t d = size_of(difference(&items[i]));
 
-		items[i].item = i;
 		most_ns = d > most_ns ? d : most_ns;
 		all_ns += d;
 	}

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stored ledgers, loaded to be shown. */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "attribute/attribute.h"
+#include "base/err.h"
 #include "base/io.h"
 #include "base/vec.h"
 #include "cli/look.h"
@@ -119,6 +122,17 @@ static int delta_files(FILE *out, const struct look *look, struct store *s, int6
 	return r;
 }
 
+static int need_ledger(const struct shown *x, struct err *err)
+{
+	if (x->end_ns != UNKNOWN)
+		return 0;
+	err_set(err, ENODATA,
+		"run %" PRId64 " was begun and not finished: it has no ledger to compare",
+		x->trace->run.id);
+	err_hint(err, "coldprof list shows the runs; those that were finished have a wall time");
+	return -ENODATA;
+}
+
 int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64_t a, int64_t b,
 		      struct err *err)
 {
@@ -127,9 +141,13 @@ int show_stored_delta(FILE *out, const struct look *look, struct store *s, int64
 
 	if (r < 0)
 		return r;
-	r = shown_load(s, b, &y, err);
+	r = need_ledger(&x, err);
+	if (r >= 0)
+		r = shown_load(s, b, &y, err);
 	if (r >= 0) {
-		r = show_delta(out, look, &x, &y);
+		r = need_ledger(&y, err);
+		if (r >= 0)
+			r = show_delta(out, look, &x, &y);
 		shown_free(&y);
 	}
 	shown_free(&x);

@@ -107,8 +107,8 @@ void facts_of_run(struct start *s)
 	t->run.wall_anchor_ns = clock_wall_ns();
 	t->run.mono_anchor_ns = clock_now_ns();
 	t->run.start_ns = t->run.mono_anchor_ns;
-	t->run.end_ns = t->run.start_ns;
-	t->run.ready_ns = UNKNOWN;
+	t->run.end_ns = t->run.ready_ns = UNKNOWN;
+	t->run.tier = -1;
 	t->run.status = -1;
 	t->run.state = t->run.state_files = t->run.state_caches = trace_str(t, "unknown");
 	setting(t, "until", rec->mark.text ? rec->mark.text : "default");

@@ -35,11 +35,14 @@ static const struct opt options[] = {
 static int add_run(struct table *t, struct store *s, int64_t run, struct err *err)
 {
 	struct shown shown;
+	struct run facts;
 	int r = shown_load(s, run, &shown, err);
 
 	if (r < 0)
 		return r;
-	export_csv_rows(t, &shown.trace->run, shown.rows, shown.n_rows);
+	facts = shown.trace->run;
+	facts.ready_mark = shown.mark;
+	export_csv_rows(t, &facts, shown.rows, shown.n_rows);
 	shown_free(&shown);
 	return 0;
 }

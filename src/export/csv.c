@@ -58,7 +58,7 @@ void export_csv_rows(struct table *t, const struct run *run, const struct ledger
 		add_started_at(t, run);
 		table_add_text(t, run->state);
 		table_add_text(t, run->ready_mark);
-		table_add_int(t, run->tier);
+		add_u64(t, run->tier < 0 ? UNKNOWN : (uint64_t)run->tier);
 		table_add_text(t, item_word(rows[i].item));
 		table_add_text(t, rows[i].sub);
 		table_add_text(t, grade_word(rows[i].grade));

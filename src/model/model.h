@@ -273,11 +273,11 @@ struct run {
 	uint64_t wall_anchor_ns, mono_anchor_ns; /* one moment on both clocks */
 	uint64_t start_ns;			 /* exec of the root */
 	uint64_t ready_ns;			 /* UNKNOWN: never became ready */
-	uint64_t end_ns;			 /* ready, or where the run ended */
-	const char *ready_mark;			 /* e.g. "http:8000/health" */
-	const char *ending;			 /* "ready", "exit", "signal", "timeout", … */
-	int32_t tier;
-	int32_t status; /* of the root as wait(2) gives it; -1 unknown */
+	uint64_t end_ns;	/* ready, or where the run ended; UNKNOWN: begun, never finished */
+	const char *ready_mark; /* e.g. "http:8000/health" */
+	const char *ending;	/* "ready", "exit", "signal", "timeout", … */
+	int32_t tier;		/* -1 unknown */
+	int32_t status;		/* of the root as wait(2) gives it; -1 unknown */
 	const char *state, *state_files, *state_caches;
 };
 

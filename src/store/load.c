@@ -193,7 +193,7 @@ static void read_run(struct trace *t, sqlite3_stmt *q, int64_t id)
 	run->end_ns = column_u64(q, 10);
 	run->ready_mark = trace_str(t, (const char *)sqlite3_column_text(q, 11));
 	run->ending = trace_str(t, (const char *)sqlite3_column_text(q, 12));
-	run->tier = sqlite3_column_int(q, 13);
+	run->tier = column_i32(q, 13, -1);
 	run->status = column_i32(q, 14, -1);
 	run->state = trace_str(t, (const char *)sqlite3_column_text(q, 15));
 	run->state_files = trace_str(t, (const char *)sqlite3_column_text(q, 16));

@@ -246,7 +246,7 @@ static int put_run(struct store *s, const struct trace *t, int64_t id, bool comp
 	bind_u64(q, 12, run->end_ns);
 	bind_text(q, 13, run->ready_mark);
 	bind_text(q, 14, run->ending);
-	sqlite3_bind_int(q, 15, run->tier);
+	bind_i32_or_null(q, 15, run->tier, -1);
 	bind_i32_or_null(q, 16, run->status, -1);
 	bind_text(q, 17, run->state);
 	bind_text(q, 18, run->state_files);
@@ -305,7 +305,7 @@ int store_put_trace(struct store *s, const struct trace *t, struct err *err)
 	int r = writing_begin(&w, s, err);
 
 	if (r >= 0)
-		r = put_run(s, t, t->run.id, true, err);
+		r = put_run(s, t, t->run.id, t->run.ready_ns != UNKNOWN, err);
 	for (size_t i = 0; r >= 0 && i < store_n_layouts; i++) {
 		const struct layout *l = &store_layouts[i];
 		const struct any_vec *v = (const void *)((const char *)t + l->vec_offset);

@@ -32,7 +32,7 @@ void store_close(struct store *s);
 int store_begin_run(struct store *s, struct trace *t, struct err *err);
 /*
  * Write everything of `t` (accesses excepted) in one transaction;
- * what was stored of that run is replaced. complete = 1.
+ * what was stored of that run is replaced. complete = 1 when it became ready.
  */
 int store_put_trace(struct store *s, const struct trace *t, struct err *err);
 /* Replace the stored segments and rows of a run. */

@@ -34,7 +34,20 @@ while [ $k -lt $moments ]; do
 	wait "$us" || end=$?
 	k=$((k + 1))
 	is "moment $k: the status, the file, the sum" \
-		"$end $(ask 'pragma integrity_check') $(ask "select ending in ('signal', 'ready'), (select sum(wall_ns) from ledger_row where run = r.id) = end_ns - start_ns from run r where id = $k")" \
-		"137 ok 1|1"
+		"$end $(ask 'pragma integrity_check') $(ask "select ending in ('signal', 'ready'), (select sum(wall_ns) from ledger_row where run = r.id) = end_ns - start_ns, complete = (ready_ns is not null) from run r where id = $k")" \
+		"137 ok 1|1|1"
 done
+
+# coldprof itself is killed: of the start there is what was known when it began, and no number that nobody measured.
+mkfifo "$tmp/begun" "$tmp/go"
+"$coldprof" --db "$db" -q --until exit -- sh -c 'echo $$ >"$1"; read -r x <"$2"' sh "$tmp/begun" "$tmp/go" &
+us=$!
+guest=$(await "$tmp/begun")
+kill -KILL "$us"
+wait "$us"
+echo >"$tmp/go"
+gone "$guest"
+is "a start that was never finished has no wall time, no tier and no end" \
+	"$(ask "select start_ns is not null, end_ns, ready_ns, tier, ending, complete from run where id = $((k + 1))")" "1|||||0"
+is "and is listed so" "$("$coldprof" list --db "$db" --format csv | sed -n '$s/\r//p' | cut -d, -f1,5-)" "$((k + 1)),,,0"
 done_testing

@@ -233,6 +233,7 @@ int main(int argc, char **argv)
 	begin(&t, "[\"sleep\",\"1\"]", NULL, NULL, 1);
 	t.run.ready_ns = t.run.end_ns = UNKNOWN;
 	t.run.ready_mark = t.run.ending = NULL;
+	t.run.tier = -1;
 	must(store_begin_run(s, &t, &err));
 	trace_done(&t);
 	store_close(s);

@@ -54,6 +54,10 @@ is "jit: summed per object" "$("$coldprof" report jit --run 1 --format csv | sed
 is "the last run is the default" "$("$coldprof" report state --format csv | sed -n 2p | tr -d '\r')" state,unknown
 is "a run that was never finished is listed" "$("$coldprof" list --format csv | sed -n '$p' | tr -d '\r' | cut -d, -f1,6,7)" 4,,0
 like "and has no ledger" "$("$coldprof" report --run 4)" "begun and not finished"
+like "what it cannot have is null" "$("$coldprof" report --run 4 --format json)" '"wall_ns":null,"ready_mark":null,.*"tier":null,"rows":\[\]'
+is "and no line for capacity sums" "$("$coldprof" export csv --run 4 | wc -l | tr -d ' ')" 1
+status "nor can it be compared" 125 "$coldprof" diff 1 4
+like "in words" "$(cat "$tap_err")" 'run 4 was begun and not finished: it has no ledger to compare'
 
 # Every format of every report.
 all="ledger processes files state diagnostics imports graphs jit cuda coverage readiness list"
@@ -108,6 +112,9 @@ like "the file that made it is named" "$delta" '^files +/models/tiny/model-00001
 like "and the cause" "$delta" '^causes +-4\.000 s weights: fault wait'
 like "unlike states are told" "$delta" '^warning .*weights were cold against warm'
 unlike "like ones are not" "$("$coldprof" diff 1 1)" '^warning'
+like "an item that one ledger has no row of is no 0 there" "$("$coldprof" diff 1 3)" '^CUDA context +1\.500 +- +-1\.500'
+like "nor one that neither has" "$("$coldprof" diff 3 3)" '^CUDA context +- +- *$'
+like "other is known to be nothing" "$("$coldprof" diff 3 3)" '^other +0\.000 +0\.000 +\+0\.000'
 for run in 1 3; do
 	for r in $all; do
 		"$coldprof" report $r --run $run

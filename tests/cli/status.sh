@@ -95,6 +95,6 @@ is "standard input reaches it" "$(echo through | run -q -- cat)" through
 is "arguments stay as they are" "$(run -q -- printf '%s|' -n 3 --db 'a b' --)" '-n|3|--db|a b|--|'
 is "-q leaves standard error to the guest" "$(run -q --until exit -- sh -c 'echo only >&2' 2>&1)" only
 like "the ledger is on standard error" "$(run -- true 2>&1 >/dev/null)" 'process init'
-is "every run is stored whole" "$(ask 'select count(*) > 0, count(*) filter (where not complete) from run')" "1|0"
+is "every run is stored whole" "$(ask 'select count(*) > 0, count(*) filter (where end_ns is null) from run')" "1|0"
 is "the file is sound" "$(ask 'pragma integrity_check')" ok
 done_testing
