@@ -6,6 +6,8 @@
 
 #include <uthash.h>
 
+#include "attribute/sweep.h"
+
 static const char *const cause_words[] = {
 #define X(id, words) words,
 	DELTA_CAUSES(X)
@@ -120,32 +122,36 @@ static struct share *share_of(struct share **set, int item, int cause, const cha
 
 /* `names` owns the strings that the shares are told apart by. */
 static void share_evidence(struct share **set, struct trace *names, const struct trace *t,
-			   uint64_t end_ns, int64_t sign)
+			   const struct ledger *l, int64_t sign)
 {
 	vec_for_each (e, &t->evidence) {
-		uint64_t end = e->end_ns < end_ns ? e->end_ns : end_ns;
+		uint64_t a = e->start_ns, b = e->end_ns, bytes = e->bytes;
 		int cause = cause_of_kind(e->kind);
 		const char *name = name_of(t, e);
 		struct share *s;
 
-		if (cause < 0 || !name || e->start_ns >= end_ns)
+		if (cause < 0 || !name || !cut_to(l->start_ns, l->end_ns, &a, &b))
 			continue;
 		s = share_of(set, (int)kind_item(e->kind), cause, trace_str(names, name));
-		s->ns += sign * (int64_t)(end - e->start_ns);
-		if (e->bytes != UNKNOWN)
-			s->bytes += sign * (int64_t)e->bytes;
+		s->ns += sign * (int64_t)(b - a);
+		if (bytes == UNKNOWN)
+			continue;
+		if (e->end_ns > e->start_ns)
+			bytes = share(bytes, b - a, e->end_ns - e->start_ns);
+		s->bytes += sign * (int64_t)bytes;
 	}
 }
 
 /* Files that are no weights made process init wait for storage. */
-static void share_io(struct share **set, struct trace *names, const struct trace *t, int64_t sign)
+static void share_io(struct share **set, struct trace *names, const struct trace *t,
+		     const struct ledger *l, int64_t sign)
 {
 	vec_for_each (x, &t->io) {
 		const struct file *f = &t->files.v[x->file];
 		struct share *s;
 
 		if (f->cls == FILE_WEIGHTS || !f->path || x->storage_bytes == UNKNOWN ||
-		    !x->storage_bytes)
+		    !x->storage_bytes || x->bin_ns >= l->end_ns)
 			continue;
 		s = share_of(set, ITEM_PROCESS_INIT, DELTA_IO_WAIT, trace_str(names, f->path));
 		s->bytes += sign * (int64_t)x->storage_bytes;
@@ -222,10 +228,10 @@ void delta_make(const struct trace *ta, const struct ledger *la, struct trace *t
 		charge(t, r, -1);
 	vec_for_each (r, &lb->rows)
 		charge(t, r, 1);
-	share_evidence(&set, tb, ta, la->end_ns, -1);
-	share_evidence(&set, tb, tb, lb->end_ns, 1);
-	share_io(&set, tb, ta, -1);
-	share_io(&set, tb, tb, 1);
+	share_evidence(&set, tb, ta, la, -1);
+	share_evidence(&set, tb, tb, lb, 1);
+	share_io(&set, tb, ta, la, -1);
+	share_io(&set, tb, tb, lb, 1);
 	for (int item = 0; item < ITEM_COUNT; item++)
 		for (int cause = 0; cause < DELTA_CAUSE_COUNT; cause++) {
 			struct delta_part p = {.item = (uint16_t)item,

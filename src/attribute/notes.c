@@ -67,24 +67,36 @@ static void add_shard(const struct world *w, const struct segment *last, struct 
 	vec_free(&shards);
 }
 
-/* "; 44.7 of 67.1 MB of weights were touched": how far the load had come. */
+/* Would reads and faults on the weights have been seen? */
+static bool would_see_loads(const struct trace *t)
+{
+	return t->saw & SAW_FAULTS && (t->saw & SAW_READS || t->processes.v[0].shim);
+}
+
+/* "; 44 % of the weights' 67.1 MB had been read": how far the load had come, where that is known. */
 static void add_progress(const struct world *w, struct str *s)
 {
 	uint64_t size = 0, in = 0, *of = xcalloc(w->t->files.n + 1, sizeof(*of));
+	bool known = would_see_loads(w->t);
 
-	vec_for_each (io, &w->t->io)
-		if (io->file >= 0 && (size_t)io->file < w->t->files.n && io->mode != IO_WRITE)
-			of[io->file] += (io->asked_bytes == UNKNOWN ? 0 : io->asked_bytes) +
-					(io->mapped_bytes == UNKNOWN ? 0 : io->mapped_bytes);
+	vec_for_each (io, &w->t->io) {
+		uint64_t n = rows_sum(io->asked_bytes, io->mapped_bytes);
+
+		if (io->file < 0 || (size_t)io->file >= w->t->files.n || io->mode == IO_WRITE ||
+		    n == UNKNOWN)
+			continue;
+		of[io->file] += n;
+		known |= w->t->files.v[io->file].cls == FILE_WEIGHTS && n;
+	}
 	for (size_t i = 0; i < w->t->files.n; i++) {
 		const struct file *f = &w->t->files.v[i];
 
-		if (f->cls != FILE_WEIGHTS)
+		if (f->cls != FILE_WEIGHTS || f->size_bytes == UNKNOWN)
 			continue;
 		size += f->size_bytes;
 		in += of[i] < f->size_bytes ? of[i] : f->size_bytes;
 	}
-	if (size)
+	if (size && known)
 		str_addf(s, "; %.0f%% of the weights' %.1f MB had been read",
 			 100 * (double)in / (double)size, (double)size / 1e6);
 	free(of);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "attribute/notes.h"
+#include "attribute/rows.h"
 #include "base/str.h"
 
 #define MB(bytes) ((double)(bytes) / 1e6)
@@ -129,15 +130,13 @@ static uint64_t weights_asked(const struct world *w, uint64_t *asked, bool *touc
 
 	*ret_storage = 0;
 	vec_for_each (io, &w->t->io) {
-		uint64_t n;
+		uint64_t n = rows_sum(io->asked_bytes, io->mapped_bytes);
 
 		if (io->process < 0 || (size_t)io->process >= w->t->processes.n || io->file < 0 ||
 		    (size_t)io->file >= w->t->files.n ||
 		    w->t->files.v[io->file].cls != FILE_WEIGHTS || io->mode == IO_WRITE ||
-		    io->bin_ns >= w->e)
+		    io->bin_ns >= w->e || n == UNKNOWN)
 			continue;
-		n = (io->asked_bytes == UNKNOWN ? 0 : io->asked_bytes) +
-		    (io->mapped_bytes == UNKNOWN ? 0 : io->mapped_bytes);
 		asked[io->process] += n;
 		sum += n;
 		touched[io->file] |= n > 0;
@@ -171,7 +170,8 @@ void note_read_again(struct world *w, struct ledger *l, struct str *s)
 	sum = weights_asked(w, asked, touched, &storage);
 	for (size_t i = 0; i < w->t->files.n; i++) {
 		files += touched[i];
-		unique += touched[i] ? w->t->files.v[i].size_bytes : 0;
+		if (touched[i] && w->t->files.v[i].size_bytes != UNKNOWN)
+			unique += w->t->files.v[i].size_bytes;
 	}
 	for (size_t p = 0; p < n; p++) {
 		readers += asked[p] > 0;

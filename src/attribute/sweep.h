@@ -19,6 +19,16 @@ static inline uint64_t share(uint64_t whole, uint64_t in, uint64_t of)
 	return (uint64_t)((unsigned __int128)whole * in / of);
 }
 
+/* [*a, *b) cut to [from, to); false when nothing of it counts. */
+static inline bool cut_to(uint64_t from, uint64_t to, uint64_t *a, uint64_t *b)
+{
+	if (*a >= to || (*a < from && *b <= from))
+		return false;
+	*a = *a < from ? from : *a;
+	*b = *b > to ? to : *b;
+	return true;
+}
+
 /* Something at a time. */
 struct key {
 	uint64_t at;

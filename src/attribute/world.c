@@ -38,11 +38,7 @@ const char *world_name(const struct world *w, int32_t process)
 
 bool world_clip(const struct world *w, uint64_t *a, uint64_t *b)
 {
-	if (*a >= w->e || (*a < w->s && *b <= w->s))
-		return false;
-	*a = *a < w->s ? w->s : *a;
-	*b = *b > w->e ? w->e : *b;
-	return true;
+	return cut_to(w->s, w->e, a, b);
 }
 
 /*

@@ -27,6 +27,11 @@ check_PROGRAMS += %D%/test_delta
 %C%_test_delta_LDADD = libcoldprof.a
 TESTS += %D%/test_delta
 
+check_PROGRAMS += %D%/test_notes
+%C%_test_notes_SOURCES = %D%/test_notes.c
+%C%_test_notes_LDADD = libcoldprof.a
+TESTS += %D%/test_notes
+
 check_PROGRAMS += %D%/test_growth
 %C%_test_growth_SOURCES = %D%/test_growth.c
 %C%_test_growth_LDADD = libcoldprof.a

@@ -146,6 +146,31 @@ static void check_parts(const struct delta *d)
 	   "unlike states are told");
 }
 
+/* A compile of 4 s and 400 bytes, half of it before the run, and one of 20 s that outlives it. */
+static void cut(void)
+{
+	struct trace a, b;
+	struct ledger la, lb;
+	struct delta d;
+
+	begin(&a, "cold", "empty");
+	begin(&b, "cold", "empty");
+	evidence(&b, KIND_COMPILE, NO_INDEX, 98 * S, 102 * S, 400, "nvrtc");
+	evidence(&b, KIND_COMPILE, NO_INDEX, 109 * S, 129 * S, 400, "cicc");
+	a.run.ready_ns = a.run.end_ns = b.run.ready_ns = b.run.end_ns = 110 * S;
+	if (attribute(&a, a.run.end_ns, &la) || attribute(&b, b.run.end_ns, &lb))
+		bail("the starts cannot be attributed");
+	delta_make(&a, &la, &b, &lb, &d);
+	is_int(part(&d, ITEM_GRAPHS_JIT, DELTA_COMPILE)->what_ns, 2 * S,
+	       "what was before the run does not count");
+	is_int(part(&d, ITEM_GRAPHS_JIT, DELTA_COMPILE)->bytes, 220, "nor what was behind it");
+	delta_done(&d);
+	ledger_done(&la);
+	ledger_done(&lb);
+	trace_done(&a);
+	trace_done(&b);
+}
+
 int main(void)
 {
 	struct trace a, b;
@@ -167,6 +192,7 @@ int main(void)
 	check_sums(&d, 0, "a start and itself");
 	is_int((int64_t)d.parts.n, 0, "nothing differs");
 	delta_done(&d);
+	cut();
 	ledger_done(&la);
 	ledger_done(&lb);
 	trace_done(&a);
