@@ -25,7 +25,7 @@ enum opt_kind {
 	OPT_STRING,  /* const char *, borrowed from argv */
 	OPT_LIST,    /* opt_list: may be given several times */
 	OPT_COUNT,   /* int, at least 1 */
-	OPT_NUMBER,  /* int64_t, at least 0 */
+	OPT_NUMBER,  /* int64_t, at least 1 */
 	OPT_SECONDS, /* uint64_t nanoseconds, more than 0; fractions are taken */
 	OPT_WORD,    /* int: index in `words` */
 };

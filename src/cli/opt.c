@@ -86,9 +86,9 @@ static int take(const struct opt *o, const char *text, void *at, struct err *err
 		*(int *)at = (int)number;
 		return 0;
 	case OPT_NUMBER:
-		if (take_integer(text, 0, INT64_MAX, &number))
-			return err_set(err, EINVAL, "%s%s wants a whole number, not '%s'", dashes,
-				       o->name, text);
+		if (take_integer(text, 1, INT64_MAX, &number))
+			return err_set(err, EINVAL, "%s%s wants a whole number from 1, not '%s'",
+				       dashes, o->name, text);
 		*(int64_t *)at = number;
 		return 0;
 	case OPT_SECONDS:

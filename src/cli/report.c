@@ -53,7 +53,7 @@ int report_print(FILE *out, struct store *s, const char *name, int64_t run, int 
 
 	if (r < 0)
 		return r;
-	r = rows_of_report(s, sql, run, &t, err);
+	r = rows_of_report(s, name, sql, run, &t, err);
 	if (r >= 0) {
 		r = print(out, &t, name, run, format, err);
 		table_free(&t);

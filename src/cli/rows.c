@@ -35,12 +35,12 @@ static void add_row(struct table *t, const struct query *q)
 		}
 }
 
-int rows_of_report(struct store *s, const char *sql, int64_t run, struct table *ret_table,
-		   struct err *err)
+int rows_of_report(struct store *s, const char *name, const char *sql, int64_t run,
+		   struct table *ret_table, struct err *err)
 {
 	struct table t = {0};
 	struct query *q;
-	int r = query_open(s, sql, run, &q, err);
+	int r = query_open(s, name, sql, run, &q, err);
 
 	if (r < 0)
 		return r;

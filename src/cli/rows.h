@@ -8,8 +8,8 @@ struct store;
 struct table;
 
 /*
- * Run the report `sql` on `run`; units come from its
- * header. Owns: table_free(). Returns: 0 or -errno.
+ * Run the report `name`, whose text is `sql`, on `run`; units come
+ * from its header. Owns: table_free(). Returns: 0 or -errno with `err`.
  */
-int rows_of_report(struct store *s, const char *sql, int64_t run, struct table *ret_table,
-		   struct err *err);
+int rows_of_report(struct store *s, const char *name, const char *sql, int64_t run,
+		   struct table *ret_table, struct err *err);

@@ -29,8 +29,8 @@ bool shown_json_holds(struct store *s, int64_t run)
 	struct query *q;
 	bool good;
 
-	if (query_open(s, "SELECT json_valid(command_json) FROM run WHERE id = :run", run, &q,
-		       NULL) < 0)
+	if (query_open(s, "command", "SELECT json_valid(command_json) FROM run WHERE id = :run",
+		       run, &q, NULL) < 0)
 		return false;
 	good = query_next(q, NULL) > 0 && query_type(q, 0) == CELL_INTEGER &&
 	       query_integer(q, 0) == 1;
@@ -100,7 +100,7 @@ static int files_of(struct store *s, int64_t run, struct table *ret, struct err 
 
 	if (r < 0)
 		return r;
-	r = rows_of_report(s, sql, run, ret, err);
+	r = rows_of_report(s, "files", sql, run, ret, err);
 	free(sql);
 	return r;
 }

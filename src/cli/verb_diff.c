@@ -46,8 +46,11 @@ static int run(int argc, char **argv, struct err *err)
 
 	if (n < 0)
 		return n;
-	if (n != 2)
-		return err_set(err, EINVAL, "diff wants two runs, not %d", n);
+	if (n != 2) {
+		err_set(err, EINVAL, "diff wants two runs, not %d", n);
+		err_hint(err, "coldprof diff A B, by the numbers that coldprof list shows");
+		return -EINVAL;
+	}
 	if ((r = number(argv[0], &a, err)) < 0 || (r = number(argv[1], &b, err)) < 0)
 		return r;
 	r = store_open(cli_db(args.db), STORE_READ, &s, err);

@@ -97,9 +97,13 @@ static int run(int argc, char **argv, struct err *err)
 	if (n < 0)
 		return n;
 	if (n != 1 || strcmp(argv[0], "csv") != 0) {
-		err_set(err, EINVAL, n ? "cannot export to '%s'" : "export to what?",
-			n ? argv[0] : "");
-		err_hint(err, "coldprof export csv");
+		if (!n)
+			err_set(err, EINVAL, "export to what?");
+		else if (strcmp(argv[0], "csv") != 0)
+			err_set(err, EINVAL, "cannot export to '%s'", argv[0]);
+		else
+			err_set(err, EINVAL, "export csv takes no '%s'", argv[1]);
+		err_hint(err, "coldprof export csv [-o FILE]");
 		return -EINVAL;
 	}
 	if (a.run && a.all)

@@ -94,7 +94,7 @@ void report_unit(const char *sql, const char *column, struct str *ret)
 		str_add(ret, "text");
 }
 
-static int refuse_more(struct query *q, const char *tail, struct err *err)
+static int refuse_more(struct query *q, const char *name, const char *tail, struct err *err)
 {
 	sqlite3_stmt *more = NULL;
 	int rc = sqlite3_prepare_v2(q->s->db, tail, -1, &more, NULL);
@@ -102,11 +102,12 @@ static int refuse_more(struct query *q, const char *tail, struct err *err)
 	sqlite3_finalize(more);
 	if (rc == SQLITE_OK && !more)
 		return 0;
-	return err_set(err, EINVAL, "a report is one statement; this one goes on behind it");
+	return err_set(err, EINVAL, "report '%s' is refused: it goes on behind its statement",
+		       name);
 }
 
-int query_open(struct store *s, const char *sql, int64_t run, struct query **ret_query,
-	       struct err *err)
+int query_open(struct store *s, const char *name, const char *sql, int64_t run,
+	       struct query **ret_query, struct err *err)
 {
 	struct query *q = xcalloc(1, sizeof(*q));
 	const char *tail = "";
@@ -114,13 +115,14 @@ int query_open(struct store *s, const char *sql, int64_t run, struct query **ret
 
 	q->s = s;
 	if (sqlite3_prepare_v2(s->db, sql, -1, &q->stmt, &tail) != SQLITE_OK)
-		r = err_set(err, EINVAL, "the report's SQL is refused: %s", sqlite3_errmsg(s->db));
+		r = err_set(err, EINVAL, "report '%s' is refused: %s", name, sqlite3_errmsg(s->db));
 	else if (!q->stmt || !sqlite3_column_count(q->stmt))
-		r = err_set(err, EINVAL, "the report holds no SELECT");
+		r = err_set(err, EINVAL, "report '%s' is refused: it holds no SELECT", name);
 	else if (!sqlite3_stmt_readonly(q->stmt))
-		r = err_set(err, EINVAL, "the report would write to the database");
+		r = err_set(err, EINVAL, "report '%s' is refused: it would write to the database",
+			    name);
 	else
-		r = refuse_more(q, tail, err);
+		r = refuse_more(q, name, tail, err);
 	if (r < 0) {
 		query_close(q);
 		return r;

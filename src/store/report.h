@@ -37,11 +37,11 @@ struct query;
 enum cell_type { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT };
 
 /*
- * Start one statement, with `:run` bound. Read-only;
- * a text with more than one statement is refused.
+ * Start one statement, with `:run` bound; `name` is what an error calls it. Read-only;
+ * a text with more than one statement is refused. Returns: 0, or -EINVAL with `err`.
  */
-int query_open(struct store *s, const char *sql, int64_t run, struct query **ret_query,
-	       struct err *err);
+int query_open(struct store *s, const char *name, const char *sql, int64_t run,
+	       struct query **ret_query, struct err *err);
 size_t query_columns(const struct query *q);
 const char *query_name(const struct query *q, size_t column);
 /* Returns: 1 with a row, 0 at the end, -errno. */

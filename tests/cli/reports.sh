@@ -159,6 +159,9 @@ printf 'DELETE FROM run;\n' >"$tmp/own/mine.sql"
 COLDPROF_REPORTS=$tmp/own status "a report cannot write" 125 "$coldprof" report mine --run 1
 printf 'SELECT 1; DELETE FROM run;\n' >"$tmp/own/mine.sql"
 COLDPROF_REPORTS=$tmp/own status "nor hide a second statement" 125 "$coldprof" report mine --run 1
+printf 'SELECT a FROM nowhere;\n' >"$tmp/own/mine.sql"
+COLDPROF_REPORTS=$tmp/own status "nor be wrong" 125 "$coldprof" report mine --run 1
+like "it is named, with the reason" "$(cat "$tap_err")" "report 'mine' is refused: no such table: nowhere"
 for f in "$top_srcdir"/reports/*.sql; do
 	sed -n 2p "$f" | grep -q '^-- question: .*[?]$' && grep -q '^-- caveat: ' "$f" || echo "$f"
 done >"$tmp/bad"
@@ -172,8 +175,13 @@ like "names those there are" "$(cat "$tap_err")" "hint: there are: coverage cuda
 status "no such database" 125 "$coldprof" list --db "$tmp/none.db"
 is "and none is made" "$(ls "$tmp/none.db" 2>/dev/null)" ""
 status "diff wants two" 125 "$coldprof" diff 1
+like "in words, with the next step" "$(cat "$tap_err")" 'hint: coldprof diff A B'
 status "diff of a run that is not there" 125 "$coldprof" diff 1 99
+status "a run before the first" 125 "$coldprof" report --run 0
+like "in words" "$(cat "$tap_err")" "whole number from 1, not '0'"
 status "export to what" 125 "$coldprof" export
+status "export of more than one thing" 125 "$coldprof" export csv table
+like "names the one that is too much" "$(cat "$tap_err")" "takes no 'table'"
 status "export of one and all" 125 "$coldprof" export csv --run 1 --all
 status "export to a file that cannot be made" 125 "$coldprof" export csv --run 1 -o "$tmp/no/such/file"
 if [ -w /dev/full ]; then
