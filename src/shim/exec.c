@@ -370,7 +370,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
 
 EXPORT int execle(const char *path, const char *first, ...)
 {
-	strings env;
+	strings env = NULL;
 	char **argv;
 
 	COLLECT(first, argv, &env);

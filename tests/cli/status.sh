@@ -64,11 +64,14 @@ else
 	refused "an unreadable database" "unreadable.db" --db "$tmp/unreadable.db"
 fi
 # Few descriptors: the guest keeps its limit, coldprof takes more where it may and else does with what there is.
-is "a low limit of open files stays the guest's" "$(ulimit -S -n 24; run -q -- sh -c 'ulimit -S -n; ulimit -H -n')" \
-	"$(ulimit -S -n 24; ulimit -S -n; ulimit -H -n)"
+limits='ulimit -S -n; ulimit -H -n'
+is "a low limit of open files stays the guest's" \
+	"$(sh -c 'ulimit -S -n 24; exec "$@"' sh "$coldprof" --db "$db" -q -- sh -c "$limits")" \
+	"$(sh -c "ulimit -S -n 24; $limits")"
 few()
 {
-	(ulimit -n "$1" && exec timeout "$limit" $bound "$coldprof" --db "$db" -- sh -c 'echo "limit $(ulimit -n)"')
+	timeout "$limit" sh -c 'n=$1; shift; ulimit -n $n; exec "$@"' sh "$1" $bound \
+		"$coldprof" --db "$db" -- sh -c 'echo "limit $(ulimit -n)"'
 }
 bound=
 [ "$(id -u)" != 0 ] || bound="setpriv --bounding-set=-sys_resource"

@@ -93,7 +93,7 @@ if [ "$(id -u)" = 0 ]; then
 		setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'echo alive'
 	like "a child that dropped its user and can: it is told" "$(cat "$tmp/dump")" '^process .* argv=sh '
 	mkdir "$tmp/root"
-	cp -L --parents /bin/sh $(ldd /bin/sh | grep -o '/[^ ]*') "$tmp/root"
+	ldd /bin/sh | grep -o '/[^ ]*' | xargs cp -L --parents -t "$tmp/root" /bin/sh
 	same "a root without the shim" chroot "$tmp/root" /bin/sh -c 'echo alive; echo "${LD_PRELOAD-none}"'
 else
 	skip "a child that dropped its user and cannot read the shim" "not root"
