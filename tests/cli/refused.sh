@@ -21,6 +21,9 @@ without()
 	ask "SELECT text FROM diagnostics WHERE run = 1 AND severity = 'warning'" >"$tmp/warnings"
 	is "without $name: the rows sum to the wall" \
 		"$(ask "SELECT (SELECT sum(wall_ns) FROM ledger_row WHERE run = 1) - (end_ns - start_ns) FROM run")" 0
+	is "without $name: nobody did more in a row than its time" \
+		"$(ask "SELECT count(*) FROM ledger_row WHERE coalesce(cpu_ns, 0) + coalesce(runnable_ns, 0)
+			+ coalesce(io_wait_ns, 0) + coalesce(sleep_ns, 0) > wall_ns + 1000")" 0
 	# What a fallback tells is not told by a record as well.
 	is "without $name: no thread did two things at once" \
 		"$(ask "SELECT count(*) FROM thread_time a JOIN thread_time b ON a.run = b.run AND a.process = b.process
