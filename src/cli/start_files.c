@@ -20,9 +20,9 @@
 #define NAMED_MAX 3
 
 struct tally {
-	size_t files, unknown;
-	uint64_t size_bytes, before_bytes, after_bytes;
-	size_t stayed; /* files with more than 1 % left */
+	size_t files, unknown; /* unknown: of the files, those whose residency is not told */
+	uint64_t size_bytes, before_bytes, after_bytes; /* of the others */
+	size_t stayed;					/* files with more than 1 % left */
 	struct str names;
 };
 
@@ -45,7 +45,7 @@ static void name_it(struct tally *sum, const char *path, const struct residency 
 	else if (r->dirty_bytes && r->dirty_bytes != RESIDENT_UNKNOWN)
 		str_add(&sum->names, " (not yet written)");
 	else
-		str_add(&sum->names, " (in use by another process)");
+		str_add(&sum->names, " (in use, or kept by its file system)");
 }
 
 /* One file: evicted when asked for, looked at, and put into the trace. */
@@ -54,21 +54,24 @@ static void take(struct start *s, const char *path, uint8_t cls, bool evict, str
 	struct trace *t = &s->trace;
 	struct file f = {.path = trace_str(t, path), .cls = cls};
 	struct residency r;
+	uint64_t before_bytes;
 	char *target;
 
 	if (residency_look(path, &r) || known(t, wire_dev(r.dev), r.ino))
 		return;
 	sum->files++;
-	sum->size_bytes += r.size_bytes;
-	sum->before_bytes += r.resident_bytes == RESIDENT_UNKNOWN ? 0 : r.resident_bytes;
+	before_bytes = r.resident_bytes;
 	if (evict && r.resident_bytes) {
 		residency_evict(path);
 		residency_look(path, &r);
 	}
-	if (r.resident_bytes == RESIDENT_UNKNOWN)
+	if (before_bytes == RESIDENT_UNKNOWN || r.resident_bytes == RESIDENT_UNKNOWN) {
 		sum->unknown++;
-	else
+	} else {
+		sum->size_bytes += r.size_bytes;
+		sum->before_bytes += before_bytes;
 		sum->after_bytes += r.resident_bytes;
+	}
 	if (evict && r.resident_bytes != RESIDENT_UNKNOWN && r.resident_bytes * 100 > r.size_bytes)
 		name_it(sum, path, &r);
 	target = realpath(path, NULL);
@@ -109,21 +112,26 @@ static int earlier_run(struct start *s, struct store *store, struct trace *ret_t
 static void tell(struct start *s, const char *what, const struct tally *sum, bool evicted)
 {
 	struct trace *t = &s->trace;
+	size_t told = sum->files - sum->unknown;
 
-	if (!sum->files)
-		return;
-	trace_note(t, "launch", "info", sum->after_bytes,
-		   "bytes resident before the start, of %llu in %zu %s%s",
-		   (unsigned long long)sum->size_bytes, sum->files, what,
-		   evicted ? ", after eviction" : "");
+	if (told)
+		trace_note(t, "launch", "info", sum->after_bytes,
+			   "bytes resident before the start, of %llu in %zu %s%s",
+			   (unsigned long long)sum->size_bytes, told, what,
+			   evicted ? ", after eviction" : "");
 	if (sum->unknown)
 		trace_note(t, "launch", "warning", sum->unknown,
 			   "%s whose residency the kernel does not tell", what);
 	if (!evicted || s->rec->quiet)
 		return;
-	cli_say("evicted %zu %s: %.1f of %.1f MB were resident, %.1f MB stay%s", sum->files, what,
-		(double)sum->before_bytes / 1e6, (double)sum->size_bytes / 1e6,
-		(double)sum->after_bytes / 1e6, str_get(&sum->names));
+	if (told)
+		cli_say("evicted %zu %s: %.1f of %.1f MB were resident, %.1f MB stay%s", told, what,
+			(double)sum->before_bytes / 1e6, (double)sum->size_bytes / 1e6,
+			(double)sum->after_bytes / 1e6, str_get(&sum->names));
+	if (sum->unknown)
+		cli_say("asked %zu %s out of the page cache, but the kernel does not tell whether "
+			"they went",
+			sum->unknown, what);
 }
 
 /* Compile caches are a state of their own: looked at, never evicted. */

@@ -40,8 +40,8 @@ void session_make(struct start *s)
 		rc = holder_start(&s->ring, s->rec->as_user ? &s->rec->user : NULL, &s->holder,
 				  &session, &err);
 	}
-	if (!rc)
-		rc = session_format(&session, s->session, sizeof(s->session)) < 0 ? -EINVAL : 0;
+	if (!rc && session_format(&session, s->session, sizeof(s->session)) < 0)
+		rc = err_set(&err, EINVAL, "the way to its memory cannot be put into one variable");
 	if (rc) {
 		s->session[0] = '\0';
 		trace_note(&s->trace, "launch", "warning", UNKNOWN, "the shim is off: %s", err.msg);

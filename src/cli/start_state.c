@@ -7,17 +7,25 @@
 void state_judge(struct trace *t, bool cold_wanted)
 {
 	uint64_t resident = 0;
-	size_t weights = 0;
+	size_t weights = 0, told = 0;
 
 	if (!cold_wanted || (t->run.state && !strcmp(t->run.state, "cold")))
 		return;
 	vec_for_each (f, &t->files) {
 		weights += f->cls == FILE_WEIGHTS;
-		if (f->cls == FILE_WEIGHTS && f->resident_before_bytes != UNKNOWN)
+		if (f->cls == FILE_WEIGHTS && f->resident_before_bytes != UNKNOWN) {
 			resident += f->resident_before_bytes;
+			told++;
+		}
 	}
 	if (!weights)
 		return;
+	if (!told) {
+		trace_note(t, "launch", "warning", UNKNOWN,
+			   "this start was to be cold, but the kernel does not tell what of its "
+			   "weights was in the page cache");
+		return;
+	}
 	trace_note(t, "launch", "warning", resident,
 		   "bytes of weights that were resident in a start that was to be cold; its state "
 		   "is %s",

@@ -78,7 +78,9 @@ static void until_gone(struct start *s, uint64_t now_ns)
 		if (!s->port || port_free(s->port))
 			s->phase = PHASE_OVER;
 		else if (now_ns >= s->stop_by_ns + PORT_MAX_NS) {
-			cli_say("port %u is still held", s->port);
+			cli_say("port %u is still held 30 s after the last process of this start "
+				"went: who holds it is told by ss -ltnp",
+				s->port);
 			s->phase = PHASE_OVER;
 		}
 	}

@@ -74,6 +74,22 @@ nok "no secret is anywhere in the file" grep -aq hidden "$db"
 nok "no variable that is not known to matter" grep -aq COLDPROF_TEST_SECRET "$db"
 ok "a variable that matters is kept" grep -aq HF_HUB_OFFLINE "$db"
 
+# Where the kernel does not tell what is resident no number is made up: in a file system without a page cache, to whom
+# does not own the file.
+nobody=
+[ "$(id -u)" != 0 ] || nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+chmod 755 "$tmp"
+mkdir -m 777 "$tmp/open"
+ln -s /sys/devices/system/cpu/online "$tmp/open/dark.safetensors"
+if (cd "$tmp/open" && $nobody timeout "$limit" "$coldprof" --cold -- true dark.safetensors) 2>"$tmp/err"; then
+	like "residency that is not told: said" "$(cat "$tmp/err")" 'the kernel does not tell whether they went'
+	unlike "residency that is not told: no number" "$(cat "$tmp/err")" 'were resident'
+	is "residency that is not told: NULL in the file" \
+		"$(sqlite3 "$tmp/open/coldprof.db" "select resident_before_bytes is null from files where path like '%dark%'")" 1
+else
+	skip "residency that is not told" "another user cannot run coldprof here: $(head -n 1 "$tmp/err")"
+fi
+
 # A writer that keeps the database locked delays nothing of the guest and changes nothing of its status.
 mkfifo "$tmp/locked" "$tmp/unlock"
 python3 -c 'import sqlite3, sys
