@@ -12,10 +12,10 @@
 
 static bool secret_part(const char *s, size_t n)
 {
-	static const char *const parts[] = {"key",	 "apikey",   "token",	   "secret",
-					    "secrets",	 "password", "passwd",	   "passphrase",
-					    "authtoken", "authkey",  "credential", "credentials",
-					    "accesskey", "secretkey"};
+	static const char *const parts[] = {"key",	  "apikey",	 "token",     "secret",
+					    "secrets",	  "pass",	 "password",  "passwd",
+					    "passphrase", "auth",	 "authtoken", "authkey",
+					    "credential", "credentials", "accesskey", "secretkey"};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (strlen(parts[i]) == n && !strncasecmp(s, parts[i], n))
@@ -252,9 +252,14 @@ void mask_command_json(char *const *argv, struct str *ret)
 	str_free(&word);
 }
 
+bool mask_is_secret(const char *name)
+{
+	return secret_name(name, strlen(name));
+}
+
 void mask_variable(const char *name, const char *value, struct str *ret)
 {
-	struct mask m = {.next_is_secret = secret_name(name, strlen(name))};
+	struct mask m = {.next_is_secret = mask_is_secret(name)};
 
 	if (m.next_is_secret)
 		str_add(ret, MASKED);

@@ -22,5 +22,7 @@ void mask_command(char *const *argv, struct str *ret);
 char *mask_words(const char *words, size_t n);
 /* The same as a JSON array of strings. */
 void mask_command_json(char *const *argv, struct str *ret);
+/* Is the option or variable named like a secret: with a part "key", "token", "password" or the like? */
+bool mask_is_secret(const char *name);
 /* The value of the environment variable `name`. */
 void mask_variable(const char *name, const char *value, struct str *ret);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mask.h"
 #include "base/str.h"
 #include "engine/adapter.h"
 
@@ -206,25 +207,6 @@ int engine_port_of_line(const struct engine *e, const char *line)
 	return port ? port : port_of_line(common_announce, 6, line);
 }
 
-/* Parts of a name that mark a secret: such a variable is never kept, whatever list it is on. */
-static bool names_secret(const char *name)
-{
-	static const char *const secrets[] = {"KEY",	 "APIKEY",     "TOKEN",	     "SECRET",
-					      "SECRETS", "PASS",       "PASSWD",     "PASSWORD",
-					      "AUTH",	 "CREDENTIAL", "CREDENTIALS"};
-
-	for (const char *part = name; part; part = strchr(part, '_')) {
-		size_t n;
-
-		part += *part == '_';
-		n = strcspn(part, "_");
-		for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
-			if (n == strlen(secrets[i]) && strncmp(part, secrets[i], n) == 0)
-				return true;
-	}
-	return false;
-}
-
 bool engine_keeps_variable(const char *name)
 {
 	static const char *const prefixes[] = {"CUDA_CACHE_",
@@ -268,7 +250,8 @@ bool engine_keeps_variable(const char *name)
 					    "PYTHONPYCACHEPREFIX",
 					    "MALLOC_ARENA_MAX"};
 
-	if (names_secret(name))
+	/* Such a one is never kept, whatever list it is on. */
+	if (mask_is_secret(name))
 		return false;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (str_starts(name, prefixes[i]))

@@ -226,6 +226,8 @@ static void test_variables(void)
 	ok(!engine_keeps_variable("HF_TOKEN"), "no token");
 	ok(!engine_keeps_variable("VLLM_API_KEY"), "no key");
 	ok(!engine_keeps_variable("NVIDIA_APIKEY"), "no key, whatever its spelling");
+	ok(!engine_keeps_variable("HF_AUTH") && !engine_keeps_variable("RAY_PASSPHRASE"),
+	   "nor any other word for a secret");
 	ok(!engine_keeps_variable("AWS_REGION"), "what is not on the list is not kept");
 }
 

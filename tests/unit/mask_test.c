@@ -29,6 +29,9 @@ int main(void)
 	      COMMAND("serve", "--tokenizer", "/m", "--max-tokens", "5", "--keyboard", "us"));
 	holds("serve --apiKey *** --clientSecret=***",
 	      COMMAND("serve", "--apiKey", "k", "--clientSecret=k"));
+	holds("serve --basic-auth *** --db-pass=*** --passes 2 --author me",
+	      COMMAND("serve", "--basic-auth", "u:p", "--db-pass=p", "--passes", "2", "--author",
+		      "me"));
 	holds("serve --key --verbose", COMMAND("serve", "--key", "--verbose"));
 	holds("get https://host:1/p x", COMMAND("get", "https://u:p@host:1/p?sig=1#f", "x"));
 	holds("get --url=s3://b/k", COMMAND("get", "--url=s3://b/k?X=Y"));
