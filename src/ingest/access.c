@@ -457,6 +457,13 @@ static bool faults_page_by_page(const struct use *u)
 	       fills <= faults * PAGE_BYTES * 2;
 }
 
+/* What nobody saw stays unknown: nothing more of it is no news. */
+static void add_known(uint64_t *sum, uint64_t n)
+{
+	if (n)
+		*sum = known(*sum) + n;
+}
+
 static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint64_t mapped,
 		   struct file_io **last)
 {
@@ -471,6 +478,7 @@ static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint
 		io->file = a->file;
 		io->bin_ns = bin;
 		io->storage_bytes = t->saw & SAW_FILLS || a->mode & IO_DIRECT ? 0 : UNKNOWN;
+		io->faults = io->mapped_bytes = t->saw & SAW_FAULTS ? 0 : UNKNOWN;
 		*last = io;
 	}
 	io->mode |= mode;
@@ -479,11 +487,11 @@ static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint
 	if (io->storage_bytes != UNKNOWN)
 		io->storage_bytes += known(a->storage_bytes);
 	if (is_fault(a)) {
-		io->faults += a->ops;
-		io->mapped_bytes += mapped;
+		add_known(&io->faults, a->ops);
+		add_known(&io->mapped_bytes, mapped);
 	} else {
 		io->reads += a->ops;
-		io->mapped_bytes += a->mode & IO_POPULATE ? known(a->bytes) : 0;
+		add_known(&io->mapped_bytes, a->mode & IO_POPULATE ? known(a->bytes) : 0);
 	}
 	if (a->mode != IO_WRITE && a->ops)
 		io->wait_ns = add_wait(t, io->wait_ns, a);

@@ -81,8 +81,10 @@ void files_index(struct ingest *in)
 		struct file f = t->files.v[i];
 		int32_t known = f.ino ? find(in, f.dev, f.ino) : NO_INDEX;
 
-		if (f.size_bytes == UNKNOWN)
+		if (f.size_bytes == UNKNOWN) {
 			f.size_bytes = 0;
+			vec_push(&in->unsized, known == NO_INDEX ? (int32_t)n : known);
+		}
 		if (known != NO_INDEX) {
 			take_over(&t->files.v[known], &f);
 			now[i] = known;
@@ -118,6 +120,10 @@ static void forget(struct file_ref **set)
 
 void files_done(struct ingest *in)
 {
+	vec_for_each (i, &in->unsized)
+		if (!in->t->files.v[*i].size_bytes)
+			in->t->files.v[*i].size_bytes = UNKNOWN;
+	vec_free(&in->unsized);
 	forget(&in->by_inode);
 	forget(&in->by_number);
 	vec_free(&in->files);

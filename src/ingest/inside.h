@@ -77,6 +77,7 @@ struct ingest {
 	VEC(struct image) images;
 	struct file_ref *by_inode, *by_number;
 	VEC(struct file_info) files; /* beside trace.files */
+	VEC(int32_t) unsized;	     /* files whose size is not known; 0 while ingest works */
 	VEC(struct call) calls;
 	VEC(struct written) written;
 	VEC(struct yielded) yields;

@@ -309,9 +309,31 @@ static void test_touched(void)
 	}
 }
 
+/* Where nothing tells of faults, their number is not 0; nor is a size that nobody could ask. */
+static void test_unseen(void)
+{
+	struct trace t;
+
+	for (int faults = 0; faults < 2; faults++) {
+		open_trace(&t, SAW_TREE | SAW_READS | (faults ? SAW_FAULTS : 0));
+		add_file(&t, "/nowhere/gone.bin", 211, UNKNOWN, FILE_OTHER);
+		add_file(&t, "/nowhere/empty.py", 223, 0, FILE_OTHER);
+		add_access(&t, 0, 0, IO_READ, 1000 * MS, 1007 * MS, MB);
+		run(&t, NULL);
+		ok(t.io.n == 1 && t.io.v[0].reads && t.io.v[0].asked_bytes == MB,
+		   "a read, faults %s", faults ? "seen" : "not seen");
+		ok(t.io.v[0].faults == (faults ? 0 : UNKNOWN), "as many faults as were seen");
+		ok(t.io.v[0].mapped_bytes == (faults ? 0 : UNKNOWN), "and bytes of mappings");
+		ok(t.files.v[0].size_bytes == UNKNOWN, "a size that is not known is none");
+		ok(t.files.v[1].size_bytes == 0, "an empty file is empty");
+		trace_done(&t);
+	}
+}
+
 int main(void)
 {
 	test_touched();
+	test_unseen();
 	test_reads();
 	test_cold_and_warm();
 	test_mapping();
