@@ -171,7 +171,7 @@ struct file_io {
 	uint64_t bin_ns; /* start of the bin */
 	uint64_t asked_bytes, storage_bytes, mapped_bytes;
 	uint64_t reads, faults, wait_ns; /* UNKNOWN each, as the bytes: not observed */
-	uint8_t mode; /* enum io_mode */
+	uint8_t mode;			 /* enum io_mode */
 };
 
 enum io_mode {
