@@ -432,7 +432,7 @@ int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_del
 		.tick_fd = -1,
 		.tty_fd = rec->quiet ? -1 : status_line_open(),
 		.ring = {.fd = -1},
-		.launch = {.pid = -1, .pid_fd = -1, .outcome_fd = -1, .go_fd = -1},
+		.launch = {.pid = -1, .outcome_fd = -1, .go_fd = -1},
 	};
 	int rc;
 

@@ -147,7 +147,7 @@ static void show_probes(void)
 {
 	static char name[] = "true";
 	char *const nothing[] = {name, NULL};
-	struct launch l = {.pid = -1, .pid_fd = -1, .outcome_fd = -1, .go_fd = -1};
+	struct launch l = {.pid = -1, .outcome_fd = -1, .go_fd = -1};
 	struct probe_options opt = {.max_tier = 1};
 	struct signal_state signals;
 	struct probe *probe = NULL;

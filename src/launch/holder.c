@@ -178,7 +178,7 @@ int holder_start(struct ring *ring, const struct guest_user *user, struct holder
 {
 	struct session s = {.fd = ring->fd, .nonce = ring->nonce};
 	pid_t coldprof = getpid(), pid;
-	int life[2], ready[2], listener;
+	int life[2], ready[2], listener, why;
 	struct stat st;
 	char byte;
 	ssize_t n;
@@ -186,11 +186,11 @@ int holder_start(struct ring *ring, const struct guest_user *user, struct holder
 	if (fstat(ring->fd, &st))
 		return err_sys(err, errno, "cannot look at the session's memory");
 	if (pipe2(life, O_CLOEXEC))
-		return err_sys(err, errno, "cannot make a pipe");
+		return err_sys(err, errno, "no pipe to the holder of the session's memory");
 	if (pipe2(ready, O_CLOEXEC)) {
 		close(life[0]);
 		close(life[1]);
-		return err_sys(err, errno, "cannot make a pipe");
+		return err_sys(err, errno, "no pipe from the holder of the session's memory");
 	}
 	snprintf(s.name, sizeof(s.name), "coldprof-%d-%016llx", (int)coldprof,
 		 (unsigned long long)ring->nonce);
@@ -200,6 +200,7 @@ int holder_start(struct ring *ring, const struct guest_user *user, struct holder
 	pid = fork();
 	if (!pid)
 		hold(ring->fd, life[0], listener, ready[1], user, coldprof);
+	why = errno;
 	close(life[0]);
 	close(ready[1]);
 	if (listener >= 0)
@@ -210,12 +211,15 @@ int holder_start(struct ring *ring, const struct guest_user *user, struct holder
 	close(ready[0]);
 	*ret_holder = (struct holder){.pid = pid, .life_fd = life[1]};
 	if (n != 1) {
-		if (pid > 0)
-			holder_stop(ret_holder);
-		else
-			close(life[1]);
 		*ret_holder = (struct holder){0};
-		return err_set(err, EIO, "the holder of the session's memory did not start");
+		if (pid < 0) {
+			close(life[1]);
+			return err_sys(err, why, "no process to hold the session's memory");
+		}
+		holder_stop(&(struct holder){.pid = pid, .life_fd = life[1]});
+		return err_set(
+			err, EIO,
+			"the process that holds the session's memory ended before it held it");
 	}
 	ring_held(ring, pid); /* it leads a session of its own */
 	s.pid = pid;

@@ -96,20 +96,26 @@ int http_open(int epoll_fd, struct http **ret_http, struct err *err)
 {
 	struct http *h = xcalloc(1, sizeof(*h));
 	struct epoll_event ev = {.events = EPOLLIN};
+	int rc;
 
+	errno = 0;
 	h->epoll_fd = epoll_fd;
 	h->rest_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	h->inner_fd = epoll_create1(EPOLL_CLOEXEC);
 	h->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	rc = errno;
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	h->multi = curl_multi_init();
 	h->easy = curl_easy_init();
 	ev.data.fd = h->timer_fd;
-	if (!h->multi || !h->easy || h->inner_fd < 0 || h->timer_fd < 0 || h->rest_fd < 0 ||
-	    epoll_ctl(h->inner_fd, EPOLL_CTL_ADD, h->timer_fd, &ev) ||
-	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, h->inner_fd, &ev)) {
+	if (!rc && (!h->multi || !h->easy))
+		rc = ENOMEM;
+	if (!rc && (epoll_ctl(h->inner_fd, EPOLL_CTL_ADD, h->timer_fd, &ev) ||
+		    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, h->inner_fd, &ev)))
+		rc = errno;
+	if (rc) {
 		http_close(h);
-		return err_set(err, EIO, "cannot set up HTTP");
+		return err_sys(err, rc, "cannot set up requests to the server");
 	}
 	ev.data.fd = h->rest_fd;
 	epoll_ctl(h->inner_fd, EPOLL_CTL_ADD, h->rest_fd, &ev);

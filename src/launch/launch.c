@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,9 +127,9 @@ int launch_fork(char *const *argv, char *const *envp, const struct guest_user *u
 	pid_t pid;
 
 	if (pipe2(go, O_CLOEXEC))
-		return err_sys(err, errno, "cannot make a pipe");
+		return err_sys(err, errno, "cannot start '%s': no pipe to it", argv[0]);
 	if (pipe2(tell, O_CLOEXEC)) {
-		rc = err_sys(err, errno, "cannot make a pipe");
+		rc = err_sys(err, errno, "cannot start '%s': no pipe from it", argv[0]);
 		close(go[0]);
 		close(go[1]);
 		return rc;
@@ -141,17 +140,15 @@ int launch_fork(char *const *argv, char *const *envp, const struct guest_user *u
 		close(tell[0]);
 		guest(argv, envp, user, signals, go[0], tell[1]);
 	}
-	rc = pid < 0 ? err_sys(err, errno, "cannot start a process") : 0;
+	rc = pid < 0 ? err_sys(err, errno, "cannot start '%s': no process", argv[0]) : 0;
 	close(go[0]);
 	close(tell[1]);
-	*ret_launch =
-		(struct launch){.pid = pid, .pid_fd = -1, .outcome_fd = tell[0], .go_fd = go[1]};
+	*ret_launch = (struct launch){.pid = pid, .outcome_fd = tell[0], .go_fd = go[1]};
 	if (rc) {
 		launch_close(ret_launch);
 		return rc;
 	}
 	fcntl(tell[0], F_SETFL, O_NONBLOCK);
-	ret_launch->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
 }
 
@@ -197,5 +194,4 @@ void launch_close(struct launch *l)
 	if (waiting)
 		waitpid(l->pid, NULL, 0);
 	close_fd(&l->outcome_fd);
-	close_fd(&l->pid_fd);
 }

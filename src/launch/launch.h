@@ -24,7 +24,6 @@ struct signal_state {
 
 struct launch {
 	pid_t pid;
-	int pid_fd;
 	int outcome_fd;	  /* readable once exec worked (end of file) or failed */
 	int go_fd;	  /* closing it unwritten makes the waiting child leave */
 	uint64_t exec_ns; /* just before execve; 0 before launch_outcome() */

@@ -36,7 +36,6 @@ int user_find(const char *name, struct guest_user *ret_user, struct err *err)
 		.gid = pw->pw_gid,
 		.name = xstrdup(pw->pw_name),
 		.home = xstrdup(pw->pw_dir),
-		.shell = xstrdup(pw->pw_shell),
 	};
 	return 0;
 }
@@ -45,7 +44,6 @@ void user_done(struct guest_user *u)
 {
 	free(u->name);
 	free(u->home);
-	free(u->shell);
 	*u = (struct guest_user){0};
 }
 

@@ -9,7 +9,7 @@ struct err;
 struct guest_user {
 	uid_t uid;
 	gid_t gid;
-	char *name, *home, *shell;
+	char *name, *home;
 };
 
 /*

@@ -86,6 +86,23 @@ if $bound true 2>"$tmp/err"; then
 else
 	skip "at most 32 open files" "$bound: $(cat "$tmp/err")"
 fi
+# No process to be had: the kernel counts those of a user who is not root.
+nobody=
+[ "$(id -u)" != 0 ] || nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+chmod 755 "$tmp"
+mkdir -m 777 "$tmp/open"
+alone()
+{
+	(cd "$tmp/open" && exec timeout "$limit" $nobody prlimit --nproc=1 "$coldprof" "$@")
+}
+if alone --version >"$tmp/out" 2>"$tmp/err"; then
+	status "no process to be had" 125 alone -- touch started
+	like "no process to be had: for the memory" "$(cat "$tap_err")" 'shim is off: no process to hold .*: Resource temporarily'
+	like "no process to be had: for the command" "$(cat "$tap_err")" "cannot start 'touch': no process: Resource temporarily"
+	nok "no process to be had: nothing was started" test -e "$tmp/open/started"
+else
+	skip "no process to be had" "another user cannot run coldprof here: $(head -n 1 "$tmp/err")"
+fi
 status "no command" 125 run
 like "no command: says so" "$(cat "$tap_err")" 'no command'
 status "no command behind --" 125 run --
