@@ -34,7 +34,7 @@ EXPORT int prctl(int op, unsigned long a, unsigned long b, unsigned long c, unsi
 			 unsigned long))resolve_libc_get(LIBC_prctl);
 
 	if (op == PR_SET_SECCOMP)
-		guest_leave(false);
+		guest_close();
 	if (__builtin_expect(!fn, 0))
 		return (int)failed(sys6(SYS_prctl, op, (long)a, (long)b, (long)c, (long)d, 0));
 	return fn(op, a, b, c, d);
@@ -48,9 +48,9 @@ EXPORT long syscall(long n, long a, long b, long c, long d, long e, long f)
 
 	if (__builtin_expect(n == SYS_seccomp, 0)) {
 		if (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)
-			guest_leave(false);
+			guest_close();
 	} else if (__builtin_expect(n == SYS_prctl && a == PR_SET_SECCOMP, 0)) {
-		guest_leave(false);
+		guest_close();
 	}
 	if (__builtin_expect(!fn, 0))
 		return failed(sys6(n, a, b, c, d, e, f));
@@ -60,9 +60,17 @@ EXPORT long syscall(long n, long a, long b, long c, long d, long e, long f)
 EXPORT int mlockall(int flags)
 {
 	int (*fn)(int) = (int (*)(int))resolve_libc_get(LIBC_mlockall);
+	int before = errno, ret;
 
-	guest_leave(true);
-	return fn ? fn(flags) : (int)failed(sys3(SYS_mlockall, flags, 0, 0));
+	guest_leave(false);
+	ret = fn ? fn(flags) : (int)failed(sys3(SYS_mlockall, flags, 0, 0));
+	if (ret == 0) {
+		guest_unlock();
+	} else if ((errno == ENOMEM || errno == EAGAIN) && guest_leave(true)) {
+		errno = before;
+		ret = fn ? fn(flags) : (int)failed(sys3(SYS_mlockall, flags, 0, 0));
+	}
+	return ret;
 }
 
 /*

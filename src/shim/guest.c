@@ -8,7 +8,6 @@
 struct local *guest_local;
 struct wire_header *guest_header;
 struct layout guest_layout;
-bool guest_closed;
 
 #define PR_GET_NAME 16 /* sys/prctl.h would declare a function that we define otherwise */
 
@@ -165,30 +164,4 @@ void guest_end(void)
 	if (l && guest_live() && l->state == LOCAL_READY &&
 	    l->process->pid == (int32_t)sys3(SYS_getpid, 0, 0, 0))
 		__atomic_store_n(&l->process->end_ns, sys_now_ns(), __ATOMIC_RELAXED);
-}
-
-/* The links of /proc/PID/task are 2 and its threads. */
-static bool single_threaded(void)
-{
-	struct stat st;
-
-	return sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 && st.st_nlink == 3;
-}
-
-void guest_leave(bool unmap)
-{
-	struct local *l = guest_local;
-
-	if (!unmap)
-		guest_closed = true;
-	else if (!single_threaded())
-		return;
-	if (!l || !__atomic_compare_exchange_n(&guest_local, &l, NULL, false, __ATOMIC_ACQ_REL,
-					       __ATOMIC_RELAXED))
-		return;
-	__atomic_fetch_add(&guest_header->left, 1, __ATOMIC_RELAXED);
-	if (!unmap)
-		return;
-	sys3(SYS_munmap, guest_header, guest_layout.size_bytes, 0);
-	sys3(SYS_munmap, l, sizeof(*l), 0);
 }

@@ -12,6 +12,7 @@ libcoldprof_shim_la_SOURCES = \
 	%D%/hooks.def \
 	%D%/hooks_cuda.c \
 	%D%/hooks_libc.c \
+	%D%/leave.c \
 	%D%/libc.c \
 	%D%/names.c \
 	%D%/record.c \

@@ -3,7 +3,7 @@
  * The one private header of the shim. Its files, each calling only those before it:
  *
  *	names elf libc	what is hooked; symbols by hand; what stands behind our libc wrappers
- *	guest attach	this process's place in the memory
+ *	guest attach leave	this process's place in the memory
  *	record record_io	what goes there
  *	resolve		what stands behind the driver's wrappers, and when they take its place (of
  *			the wrappers it knows the addresses alone)
@@ -145,13 +145,6 @@ static inline struct thread_state *guest_thread(struct local *l)
  * `n` free slots in a row; NULL when there are none (counted). Bulk leaves the reserve to the rest.
  */
 void *guest_slots(struct local *l, unsigned n, bool bulk);
-/*
- * From now on, and in its fork children, this process is as if no session had reached it (counted).
- * `unmap`: the memory goes too; nothing is done where another thread may be at work in it.
- */
-void guest_leave(bool unmap);
-/* It closed itself in by seccomp, or its parent did after a fork: no system call of ours. */
-extern bool guest_closed;
 /* The process is about to exit by itself. */
 void guest_end(void);
 /* The last store of a record. */
@@ -159,6 +152,22 @@ static inline void guest_commit(struct wire_head *head, uint32_t tag)
 {
 	__atomic_store_n(&head->tag, tag, __ATOMIC_RELEASE);
 }
+
+/*
+ * leave.c: from then on, and in its fork children, this process is as if no session had reached it
+ * (counted).
+ */
+/* It closes itself in by seccomp: no system call of ours any more. */
+void guest_close(void);
+/* It did, or its parent before a fork. */
+extern bool guest_closed;
+/*
+ * The memory goes too. Returns: false when another thread might be at work in it; `wait`: until none
+ * is, a moment at most.
+ */
+bool guest_leave(bool wait);
+/* All memory was locked: ours is not to count. */
+void guest_unlock(void);
 
 /* attach.c */
 /*

@@ -21,6 +21,7 @@
  *	handed N FILE	under a filter that kills at calls of the shim that the loader does not make, exec echo;
  *			N 1: by syscall(2)
  *	lock N FILE	lock N MiB of address space at most, all of it
+ *	locked N FILE	the same with 3 threads that wait in read, and as this user
  *	jump N FILE	leave read by a signal handler's longjmp, N times, then read FILE
  *
  * Prints what it did, the same with and without the shim.
@@ -338,6 +339,39 @@ static void locks(void)
 	printf("%d\n", mlockall(MCL_CURRENT | MCL_FUTURE));
 }
 
+static void *wait_for_end(void *arg)
+{
+	static char nothing[PIECE];
+
+	read_all();
+	__atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
+	return read(pipe_fds[0], nothing, sizeof(nothing)) ? NULL : arg;
+}
+
+static void locks_by_threads(void)
+{
+	struct rlimit most = {(rlim_t)number << 20, (rlim_t)number << 20};
+	pthread_attr_t small;
+	pthread_t id[3];
+	void *at;
+
+	if (pipe(pipe_fds) || setrlimit(RLIMIT_MEMLOCK, &most) || pthread_attr_init(&small) ||
+	    pthread_attr_setstacksize(&small, 512 << 10))
+		_exit(1);
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&id[i], &small, wait_for_end, NULL))
+			_exit(1);
+	while (__atomic_load_n(&waiting, __ATOMIC_RELAXED) < 3)
+		sched_yield();
+	printf("%d\n", mlockall(MCL_CURRENT | MCL_FUTURE));
+	at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	printf("%d\n", at != MAP_FAILED);
+	close(pipe_fds[1]);
+	for (int i = 0; i < 3; i++)
+		pthread_join(id[i], NULL);
+	printf("%zu bytes\n", read_all());
+}
+
 static sigjmp_buf out;
 
 static void jump_out(int signal)
@@ -413,7 +447,7 @@ int main(int argc, char **argv)
 		{"map", maps},	    {"yield", yields},	  {"vfork", vforks},
 		{"closed", closed}, {"errno", errnos},	  {"cancel", cancels},
 		{"jump", jumps},    {"strict", strict},	  {"filter", filtered},
-		{"lock", locks},    {"handed", handed},
+		{"lock", locks},    {"handed", handed},	  {"locked", locks_by_threads},
 	};
 
 	if (argc != 4)
