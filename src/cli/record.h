@@ -38,6 +38,7 @@ struct record {
 	int max_tier;
 	uint64_t timeout_ns; /* 0 none */
 	path_list weights, caches;
+	bool caches_all;   /* the command told its engine: there are no others */
 	VEC(int64_t) runs; /* stored so far, in order */
 };
 
@@ -53,7 +54,8 @@ enum phase {
 struct start {
 	struct record *rec;
 	bool stop_when_ready, show_delta;
-	bool cold_wanted; /* it was made cold: the claim is to be verified */
+	VEC(int8_t) caches_held; /* beside rec->caches: folder_holds() before the start */
+	bool cold_wanted;	 /* it was made cold: the claim is to be verified */
 	enum phase phase;
 	struct trace trace;
 	struct ring ring; /* map NULL: no memory */

@@ -398,6 +398,7 @@ static void tear_down(struct start *s)
 	holder_stop(&s->holder);
 	ring_close(&s->ring);
 	environment_free(s->env);
+	vec_free(&s->caches_held);
 	trace_done(&s->trace);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);

@@ -168,9 +168,6 @@ static void earlier_files(struct start *s, bool weights, bool evict, struct tall
 void files_before(struct start *s)
 {
 	struct tally weights = {0}, others = {0};
-	uint64_t changed_ns;
-	bool filled = false;
-
 	for (char **path = s->rec->weights.v; *path; path++)
 		take(s, *path, FILE_WEIGHTS, s->cold_wanted, &weights);
 	earlier_files(s, true, s->cold_wanted, &weights);
@@ -180,10 +177,8 @@ void files_before(struct start *s)
 	if (s->cold_wanted && !weights.files && !s->rec->quiet)
 		cli_say("no weight files are known before this start: it cannot be made cold, only "
 			"found so");
-	if (s->rec->caches.n > 1) {
-		folders_look(s->rec->caches.v, &changed_ns, &filled);
-		s->trace.run.state_caches = trace_str(&s->trace, filled ? "filled" : "empty");
-	}
+	for (char **folder = s->rec->caches.v; *folder; folder++)
+		vec_push(&s->caches_held, (int8_t)folder_holds(*folder));
 	str_free(&weights.names);
 	str_free(&others.names);
 }

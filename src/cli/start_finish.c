@@ -29,6 +29,8 @@ static int read_evidence(struct start *s, struct err *err)
 {
 	struct ingest_options opt = {.engine = s->rec->engine,
 				     .cache_folders = s->rec->caches.v,
+				     .cache_held = s->caches_held.v,
+				     .caches_all = s->rec->caches_all,
 				     .weight_files = s->rec->weights.v};
 
 	return ingest_run(&opt, s->ring.map, s->ring.map ? s->ring.size_bytes : 0, &s->trace, err);

@@ -70,6 +70,40 @@ static const char *lookup(void *arg, const char *name)
 	return environment_get(arg, name);
 }
 
+/* The folder resolved, the file's own name kept: a hub's link has the name, its target only a hash. Takes `path`. */
+static char *full_name(char *path)
+{
+	char *slash = strrchr(path, '/'), *folder, *full;
+
+	if (slash)
+		*slash = '\0';
+	folder = realpath(!slash ? "." : slash == path ? "/" : path, NULL);
+	if (slash)
+		*slash = '/';
+	if (!folder || asprintf(&full, "%s/%s", strcmp(folder, "/") ? folder : "",
+				slash ? slash + 1 : path) < 0) {
+		free(folder);
+		return path;
+	}
+	free(folder);
+	free(path);
+	return full;
+}
+
+/* What the command and the guest's environment tell of weights and compile caches. */
+static void find_files(struct record *rec)
+{
+	char **env = environment_make(environ, NULL, NULL, rec->as_user ? &rec->user : NULL);
+
+	rec->engine = engine_of_command(rec->argv);
+	rec->caches_all = rec->engine != NULL;
+	engine_weight_files(rec->engine, rec->argv, lookup, env, &rec->weights);
+	vec_for_each (p, &rec->weights)
+		*p = full_name(*p);
+	engine_cache_folders(rec->engine, rec->argv, lookup, env, &rec->caches);
+	environment_free(env);
+}
+
 /*
  * The shim is not found, or would do harm in the
  * command: said once, and the start goes on without it.
@@ -101,26 +135,6 @@ static void choose_shim(struct record *rec)
 		cli_say("%s", s.s);
 }
 
-/* The folder resolved, the file's own name kept: a hub's link has the name, its target only a hash. Takes `path`. */
-static char *full_name(char *path)
-{
-	char *slash = strrchr(path, '/'), *folder, *full;
-
-	if (slash)
-		*slash = '\0';
-	folder = realpath(!slash ? "." : slash == path ? "/" : path, NULL);
-	if (slash)
-		*slash = '/';
-	if (!folder || asprintf(&full, "%s/%s", strcmp(folder, "/") ? folder : "",
-				slash ? slash + 1 : path) < 0) {
-		free(folder);
-		return path;
-	}
-	free(folder);
-	free(path);
-	return full;
-}
-
 static int prepare(const struct args *a, char **argv, struct record *rec, struct err *err)
 {
 	int rc;
@@ -145,11 +159,7 @@ static int prepare(const struct args *a, char **argv, struct record *rec, struct
 	}
 	if (rc)
 		return rc;
-	rec->engine = engine_of_command(argv);
-	engine_weight_files(rec->engine, argv, lookup, environ, &rec->weights);
-	vec_for_each (p, &rec->weights)
-		*p = full_name(*p);
-	engine_cache_folders(rec->engine, lookup, environ, &rec->caches);
+	find_files(rec);
 	vec_push(&rec->weights, NULL);
 	vec_push(&rec->caches, NULL);
 	choose_shim(rec);

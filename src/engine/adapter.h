@@ -50,6 +50,7 @@ struct engine {
 };
 
 extern const struct engine engine_vllm;
+extern const struct engine *const engines[]; /* until NULL */
 
 /* Cache folders and weights of any CUDA program. */
 extern const char *const engine_common_folders[];
@@ -67,6 +68,15 @@ void words_free(words *w);
 const char *words_option(const words *w, const char *name);
 
 typedef const char *(*env_fn)(void *arg, const char *name);
+
+/* The guest's environment: `env`, behind what the command itself assigns (`env NAME=VALUE …`). */
+struct command_env {
+	words words;
+	env_fn env;
+	void *arg;
+};
+/* An env_fn over a struct command_env. */
+const char *command_variable(void *command_env, const char *name);
 
 /*
  * Expand a template: alternatives split by '|', the first whose variables are all set and not empty

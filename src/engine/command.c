@@ -9,9 +9,7 @@
 #include "base/str.h"
 #include "engine/adapter.h"
 
-static const struct engine *const engines[] = {&engine_vllm};
-
-#define N_ENGINES (sizeof(engines) / sizeof(engines[0]))
+const struct engine *const engines[] = {&engine_vllm, NULL};
 
 static bool is_shell(const char *path)
 {
@@ -84,6 +82,21 @@ const char *words_option(const words *w, const char *name)
 	return value;
 }
 
+const char *command_variable(void *command_env, const char *name)
+{
+	const struct command_env *c = command_env;
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < c->words.n; i++) {
+		const char *word = c->words.v[i];
+
+		/* What a shell would expand is not known here. */
+		if (strncmp(word, name, n) == 0 && word[n] == '=' && !strpbrk(word, "$`~"))
+			return word + n + 1;
+	}
+	return c->env(c->arg, name);
+}
+
 static bool listed(const char *const *list, const char *word)
 {
 	for (; *list; list++)
@@ -125,7 +138,7 @@ const struct engine *engine_of_command(char *const *argv)
 	words w;
 
 	words_of_command(argv, &w);
-	for (size_t i = 0; i < N_ENGINES && !found; i++)
+	for (size_t i = 0; engines[i] && !found; i++)
 		if (starts(engines[i], &w))
 			found = engines[i];
 	words_free(&w);
@@ -134,7 +147,7 @@ const struct engine *engine_of_command(char *const *argv)
 
 const struct engine *engine_of_line(const char *line)
 {
-	for (size_t i = 0; i < N_ENGINES; i++)
+	for (size_t i = 0; engines[i]; i++)
 		for (const char *const *p = engines[i]->identity; *p; p++)
 			if (line_matches(*p, line, 0, NULL, NULL))
 				return engines[i];

@@ -30,15 +30,17 @@ int engine_port_of_line(const struct engine *e, const char *line);
 /*
  * engine == NULL in all of these: what holds for any CUDA program (caches of the driver, Triton,
  * Inductor and their like; --port; paths and model ids among the arguments; /health).
+ * `env` looks a variable up in the guest's environment; what the command assigns goes before it.
  */
 
 /*
- * Compile-cache folders in effect, absolute; `env` looks a variable
- * up in the guest's environment. Owns: the caller frees each.
+ * Compile-cache folders in effect, absolute; engine == NULL: of any engine, since a script may hide
+ * it. Owns: the caller frees each.
  */
 typedef VEC(char *) path_list;
-void engine_cache_folders(const struct engine *e, const char *(*env)(void *arg, const char *name),
-			  void *arg, path_list *ret_paths);
+void engine_cache_folders(const struct engine *e, char *const *argv,
+			  const char *(*env)(void *arg, const char *name), void *arg,
+			  path_list *ret_paths);
 /*
  * Weight files named by the command: paths to files or model folders, and model ids found in the
  * local hub cache. The names are the friendly ones (a hub snapshot's link, not its blob); each file

@@ -18,6 +18,10 @@ const char *const engine_common_folders[] = {
 	"$PYTORCH_KERNEL_CACHE_PATH|$XDG_CACHE_HOME/torch/kernels|~/.cache/torch/kernels",
 	"$FLASHINFER_WORKSPACE_BASE/.cache/flashinfer|~/.cache/flashinfer",
 	"$DG_JIT_CACHE_DIR|~/.deep_gemm",
+	"$TILELANG_CACHE_DIR|~/.tilelang/cache",
+	"$CUPY_CACHE_DIR|~/.cupy/kernel_cache",
+	"$JAX_COMPILATION_CACHE_DIR",
+	"$NUMBA_CACHE_DIR",
 	NULL,
 };
 
@@ -146,11 +150,17 @@ static void add_folders(const char *const *templates, env_fn env, void *arg, pat
 	}
 }
 
-void engine_cache_folders(const struct engine *e, const char *(*env)(void *arg, const char *name),
-			  void *arg, path_list *ret_paths)
+void engine_cache_folders(const struct engine *e, char *const *argv,
+			  const char *(*env)(void *arg, const char *name), void *arg,
+			  path_list *ret_paths)
 {
+	struct command_env c = {.env = env, .arg = arg};
+
 	memset(ret_paths, 0, sizeof(*ret_paths));
-	if (e)
-		add_folders(e->cache_folders, env, arg, ret_paths);
-	add_folders(engine_common_folders, env, arg, ret_paths);
+	words_of_command(argv, &c.words);
+	for (size_t i = 0; engines[i]; i++)
+		if (!e || engines[i] == e)
+			add_folders(engines[i]->cache_folders, command_variable, &c, ret_paths);
+	add_folders(engine_common_folders, command_variable, &c, ret_paths);
+	words_free(&c.words);
 }

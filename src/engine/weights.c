@@ -174,19 +174,20 @@ void engine_weight_files(const struct engine *e, char *const *argv,
 			 path_list *ret_paths)
 {
 	const char *revision;
-	words w, hubs = {0};
+	struct command_env c = {.env = env, .arg = arg};
+	words *w = &c.words, hubs = {0};
 
 	memset(ret_paths, 0, sizeof(*ret_paths));
-	words_of_command(argv, &w);
-	find_hubs(e, &w, env, arg, &hubs);
-	revision = words_option(&w, "--revision");
-	for (size_t i = 1; i < w.n; i++) {
-		const char *word = w.v[i], *value = strchr(word, '=');
+	words_of_command(argv, w);
+	find_hubs(e, w, command_variable, &c, &hubs);
+	revision = words_option(w, "--revision");
+	for (size_t i = 1; i < w->n; i++) {
+		const char *word = w->v[i], *value = strchr(word, '=');
 
 		if (word[0] == '-')
 			word = word[1] == '-' && value ? value + 1 : "";
 		add_word(word, &hubs, revision, ret_paths);
 	}
 	words_free(&hubs);
-	words_free(&w);
+	words_free(w);
 }

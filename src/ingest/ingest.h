@@ -4,7 +4,9 @@
  * the probes' accesses become evidence, file_io, roles and counts.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct trace;
@@ -13,6 +15,9 @@ struct engine;
 struct ingest_options {
 	const struct engine *engine; /* NULL unknown */
 	char *const *cache_folders;  /* absolute, NULL-terminated */
+	/* Beside them, what each held before the start: 1 files, 0 nothing, -1 not known; NULL. */
+	const int8_t *cache_held;
+	bool caches_all; /* the program has no other compile caches */
 	/* Known before the start, NULL-terminated; others are told by their magic. */
 	char *const *weight_files;
 };

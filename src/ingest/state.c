@@ -162,39 +162,52 @@ static bool accessed(const struct ingest *in, const char *folder)
 	return false;
 }
 
+/* What one folder held before; without a look from then its files' ages tell. */
+static int held_before(const struct ingest *in, size_t folder, const struct scan *s)
+{
+	if (in->opt->cache_held)
+		return in->opt->cache_held[folder];
+	return s->old ? 1 : s->failed ? -1 : 0;
+}
+
 /*
- * Folders that this start used decide; where it used none, all do. Only whether they held
- * something: whether it could be used shows in the compile that did or did not follow.
+ * Folders that this start used decide; where it used none, all do, but only if the program is known
+ * to have no others. Only whether they held something: whether it could be used shows in the compile
+ * that did or did not follow.
  */
 static void derive_caches(struct ingest *in)
 {
 	struct trace *t = in->t;
 	uint64_t start = t->run.wall_anchor_ns + t->run.start_ns - t->run.mono_anchor_ns;
-	bool used = false, used_old = false, any_old = false, failed = false;
+	bool used = false, known = true, filled = false;
 
-	/* Who looked before the start and saw nothing is right whatever came since. */
-	if (t->run.state_caches && !strcmp(t->run.state_caches, "empty"))
+	t->run.state_caches = trace_str(t, "unknown");
+	if (!in->opt->cache_folders || !in->opt->cache_folders[0] || !t->run.wall_anchor_ns)
 		return;
-	if (!in->opt->cache_folders || !in->opt->cache_folders[0] || !t->run.wall_anchor_ns) {
-		t->run.state_caches =
-			trace_str(t, t->run.state_caches ? t->run.state_caches : "unknown");
-		return;
-	}
-	for (char *const *c = in->opt->cache_folders; *c; c++) {
+	for (size_t i = 0; in->opt->cache_folders[i]; i++) {
+		const char *folder = in->opt->cache_folders[i];
 		struct scan s = {.start_wall_ns = start, .left = SCAN_MAX};
+		bool uses;
+		int held;
 
-		scan_folder(AT_FDCWD, *c, SCAN_DEPTH, &s);
-		failed |= s.failed;
-		any_old |= s.old;
-		if (s.fresh || accessed(in, *c)) {
-			used = true;
-			used_old |= s.old;
+		scan_folder(AT_FDCWD, folder, SCAN_DEPTH, &s);
+		uses = s.fresh || accessed(in, folder);
+		held = held_before(in, i, &s);
+		if (uses && !used) { /* from now on these alone */
+			used = known = true;
+			filled = false;
 		}
+		if (uses != used)
+			continue;
+		filled |= held > 0;
+		known &= held >= 0;
 	}
-	if (used ? used_old : any_old)
+	if (!used && !in->opt->caches_all)
+		return;
+	if (filled)
 		t->run.state_caches = trace_str(t, "filled");
-	else
-		t->run.state_caches = trace_str(t, failed ? "unknown" : "empty");
+	else if (known)
+		t->run.state_caches = trace_str(t, "empty");
 }
 
 void state_derive(struct ingest *in)

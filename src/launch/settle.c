@@ -40,6 +40,31 @@ void folders_look(char *const *folders, uint64_t *ret_changed_ns, bool *ret_fill
 		fts_close(walk);
 }
 
+int folder_holds(const char *folder)
+{
+	char *const list[] = {(char *)folder, NULL};
+	unsigned seen = 0;
+	bool closed = false;
+	int holds = 0;
+	FTSENT *e;
+	FTS *walk;
+
+	if (access(folder, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	walk = fts_open(list, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	while (walk && !holds && (e = fts_read(walk))) {
+		closed |= e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || ++seen == ENTRIES_MAX;
+		if (seen == ENTRIES_MAX)
+			break;
+		holds = e->fts_info == FTS_F || e->fts_info == FTS_NSOK;
+	}
+	if (walk)
+		fts_close(walk);
+	else
+		closed = true;
+	return holds ? 1 : closed ? -1 : 0;
+}
+
 /* With SO_REUSEADDR bind fails only where somebody listens (or has bound without it). */
 static bool can_bind(int family, const void *addr, socklen_t n)
 {

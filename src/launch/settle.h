@@ -11,5 +11,11 @@
  */
 void folders_look(char *const *folders, uint64_t *ret_changed_ns, bool *ret_filled);
 
+/*
+ * Does the folder hold a regular file, however deep? 1 yes; 0 no, or
+ * there is no such folder; -1 nobody may look, or it has too many entries.
+ */
+int folder_holds(const char *folder);
+
 /* True when nothing listens on the TCP port, on any address of this network namespace. */
 bool port_free(uint16_t port);

@@ -68,6 +68,24 @@ def compilers(path, folder):
     sys.exit(1)
 
 
+def cache(folder, n):
+    names = [os.path.join(folder, "%d.cubin" % i) for i in range(int(n))]
+    if not os.path.isdir(folder):
+        os.mkdir(folder)
+        for name in names:
+            with open(name, "wb", buffering=0) as f:
+                f.write(b"x" * 8192)
+    for name in names:
+        read(name)
+
+
+def visit(folder, n):
+    names = [os.path.join(folder, name) for name in os.listdir(folder)]
+    for i in range(int(n)):
+        with open(names[i % len(names)], "rb", buffering=0) as f:
+            f.read(8192)
+
+
 def workers(how, paths):
     context = multiprocessing.get_context(how)
     run = [context.Process(target=read, args=(path,)) for path in paths]
@@ -92,5 +110,9 @@ if __name__ == "__main__":
         bus_error(rest[0])
     elif what == "compilers":
         compilers(*rest)
+    elif what == "cache":
+        cache(*rest)
+    elif what == "visit":
+        visit(*rest)
     elif what in ("fork", "spawn", "forkserver"):
         workers(what, rest)

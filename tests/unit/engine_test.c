@@ -118,14 +118,14 @@ static void test_folders(void)
 	char cwd[4096], relative[4200];
 	path_list l;
 
-	engine_cache_folders(e, lookup, &plain, &l);
+	engine_cache_folders(e, ARGV("vllm", "serve"), lookup, &plain, &l);
 	ok(listed(&l, "/home/u/.cache/vllm/torch_compile_cache"), "vLLM's default root");
 	ok(listed(&l, "/home/u/.nv/ComputeCache"), "the driver's default");
 	ok(listed(&l, "/home/u/.triton/cache"), "Triton's default");
 	ok(listed(&l, "/tmp/torchinductor_u"), "Inductor's default");
 	free_list(&l);
 
-	engine_cache_folders(e, lookup, &set, &l);
+	engine_cache_folders(e, ARGV("vllm", "serve"), lookup, &set, &l);
 	snprintf(relative, sizeof(relative), "%s/rel", getcwd(cwd, sizeof(cwd)));
 	ok(listed(&l, "/c//torch_compile_cache") || listed(&l, "/c/torch_compile_cache"),
 	   "VLLM_CACHE_ROOT");
@@ -137,13 +137,21 @@ static void test_folders(void)
 	ok(!listed(&l, "/home/u/.triton/cache"), "a set variable replaces the default");
 	free_list(&l);
 
-	engine_cache_folders(NULL, lookup, &plain, &l);
-	ok(!listed(&l, "/home/u/.cache/vllm/torch_compile_cache"), "any command: nothing of vLLM");
+	engine_cache_folders(NULL, ARGV("serve"), lookup, &plain, &l);
+	ok(listed(&l, "/home/u/.cache/vllm/torch_compile_cache"), "any command may hide vLLM");
 	ok(listed(&l, "/home/u/.triton/cache"), "any command: what a CUDA program uses");
 	free_list(&l);
 
-	engine_cache_folders(NULL, lookup, &none, &l);
+	engine_cache_folders(NULL, ARGV("serve"), lookup, &none, &l);
 	is_int((int64_t)l.n, 1, "without a home: only the temporary folder");
+	free_list(&l);
+
+	engine_cache_folders(
+		NULL,
+		ARGV("sh", "-c", "TRITON_CACHE_DIR=/a HOME=$H exec env DG_JIT_CACHE_DIR=/b x"),
+		lookup, &plain, &l);
+	ok(listed(&l, "/a") && listed(&l, "/b"), "what the command assigns");
+	ok(listed(&l, "/home/u/.nv/ComputeCache"), "but nothing that a shell would expand");
 	free_list(&l);
 }
 
