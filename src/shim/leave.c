@@ -51,7 +51,7 @@ static bool is_out(int tasks, const char *tid)
 	uint64_t at;
 	long fd, n;
 
-	for (; tid[k] && k < 12; k++)
+	for (; k < 12 && tid[k]; k++)
 		path[k] = tid[k];
 	for (const char *s = "/syscall"; *s; s++)
 		path[k++] = *s;
@@ -66,7 +66,7 @@ static bool is_out(int tasks, const char *tid)
 	line[n] = '\0';
 	at = last_number(line);
 	return line[0] != 'r' && /* running */
-	       at - (uintptr_t)__ehdr_start >= (uintptr_t)(etext - __ehdr_start);
+	       (at < (uintptr_t)__ehdr_start || at >= (uintptr_t)etext);
 }
 
 static bool is_number(const char *s, int32_t n)
