@@ -10,6 +10,11 @@
 
 #define MASKED "***"
 
+/* What one word of a command says of the next. Zero before the first word. */
+struct mask {
+	bool next_is_secret;
+};
+
 static bool secret_part(const char *s, size_t n)
 {
 	static const char *const parts[] = {"key",	  "apikey",	 "token",     "secret",
@@ -175,7 +180,8 @@ static bool add_header(const char *word, struct str *ret)
 	return true;
 }
 
-void mask_word(struct mask *m, const char *word, struct str *ret)
+/* Add one word of a command to `ret`, masked. */
+static void add_word(struct mask *m, const char *word, struct str *ret)
 {
 	struct mask inner = {0};
 
@@ -204,17 +210,6 @@ void mask_word(struct mask *m, const char *word, struct str *ret)
 	}
 }
 
-void mask_command(char *const *argv, struct str *ret)
-{
-	struct mask m = {0};
-
-	for (size_t i = 0; argv[i]; i++) {
-		if (i)
-			str_add(ret, " ");
-		mask_word(&m, argv[i], ret);
-	}
-}
-
 char *mask_words(const char *words, size_t n)
 {
 	struct str text = {0};
@@ -230,7 +225,7 @@ char *mask_words(const char *words, size_t n)
 		snprintf(word, sizeof(word), "%.*s", (int)length, words + at);
 		if (at)
 			str_add(&text, " ");
-		mask_word(&m, word, &text);
+		add_word(&m, word, &text);
 	}
 	return text.s;
 }
@@ -243,7 +238,7 @@ void mask_command_json(char *const *argv, struct str *ret)
 	str_add(ret, "[");
 	for (size_t i = 0; argv[i]; i++) {
 		str_clear(&word);
-		mask_word(&m, argv[i], &word);
+		add_word(&m, argv[i], &word);
 		if (i)
 			str_add(ret, ",");
 		str_add_json(ret, str_get(&word));
@@ -264,5 +259,5 @@ void mask_variable(const char *name, const char *value, struct str *ret)
 	if (m.next_is_secret)
 		str_add(ret, MASKED);
 	else
-		mask_word(&m, value, ret);
+		add_word(&m, value, ret);
 }

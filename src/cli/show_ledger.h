@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 struct err;
+struct ledger;
 struct ledger_row;
 struct look;
 struct segment;
@@ -29,6 +30,8 @@ struct shown {
 	void *owned; /* of shown_load() */
 };
 
+/* A ledger just made of `t`, up to where it was `mark` (NULL: not ready). Borrows all three. */
+struct shown shown_of(const struct trace *t, const struct ledger *l, const char *mark);
 /* Read the stored ledger of `run`. Owns: shown_free(). Returns: 0 or -errno. */
 int shown_load(struct store *s, int64_t run, struct shown *ret, struct err *err);
 /* Is the stored command of `run` valid JSON? */
@@ -37,11 +40,6 @@ void shown_free(struct shown *s);
 
 /* The ledger table and what is worth knowing below it. Returns: 0, or -errno of the stream. */
 int show_ledger(FILE *out, const struct look *look, const struct shown *s);
-/* The same for a stored run. */
-int show_stored_ledger(FILE *out, const struct look *look, struct store *s, int64_t run,
-		       struct err *err);
-
-struct ledger;
 /* A ledger just made, on standard error, in one write: the guest may be writing there too. */
 void show_made(const struct trace *t, const struct ledger *l);
 

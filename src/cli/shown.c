@@ -38,6 +38,21 @@ bool shown_json_holds(struct store *s, int64_t run)
 	return good;
 }
 
+struct shown shown_of(const struct trace *t, const struct ledger *l, const char *mark)
+{
+	return (struct shown){
+		.trace = t,
+		.end_ns = l->end_ns,
+		.mark = mark,
+		.segments = l->segments.v,
+		.n_segments = l->segments.n,
+		.rows = l->rows.v,
+		.n_rows = l->rows.n,
+		.notes = l->notes.v,
+		.n_notes = l->notes.n,
+	};
+}
+
 int shown_load(struct store *s, int64_t run, struct shown *ret, struct err *err)
 {
 	struct owned *o = xcalloc(1, sizeof(*o));
@@ -78,19 +93,6 @@ void shown_free(struct shown *s)
 	trace_done(&o->trace);
 	free(o);
 	s->owned = NULL;
-}
-
-int show_stored_ledger(FILE *out, const struct look *look, struct store *s, int64_t run,
-		       struct err *err)
-{
-	struct shown shown;
-	int r = shown_load(s, run, &shown, err);
-
-	if (r < 0)
-		return r;
-	r = show_ledger(out, look, &shown);
-	shown_free(&shown);
-	return r;
 }
 
 static int files_of(struct store *s, int64_t run, struct table *ret, struct err *err)
@@ -181,15 +183,7 @@ int show_delta_made(const char *db, int64_t a, int64_t b, struct err *err)
 
 void show_made(const struct trace *t, const struct ledger *l)
 {
-	struct shown shown = {.trace = t,
-			      .end_ns = l->end_ns,
-			      .mark = t->run.ready_ns == UNKNOWN ? NULL : t->run.ready_mark,
-			      .segments = l->segments.v,
-			      .n_segments = l->segments.n,
-			      .rows = l->rows.v,
-			      .n_rows = l->rows.n,
-			      .notes = l->notes.v,
-			      .n_notes = l->notes.n};
+	struct shown shown = shown_of(t, l, t->run.ready_ns == UNKNOWN ? NULL : t->run.ready_mark);
 	struct look look = cli_look(stderr);
 	char *text = NULL;
 	size_t n = 0;

@@ -34,29 +34,25 @@ static const struct opt options[] = {
 static int print_until(struct store *s, int64_t run, const struct args *a, struct err *err)
 {
 	struct ledger ledger = {0};
-	struct shown shown = {0};
+	struct shown shown;
+	const char *mark;
+	uint64_t end_ns;
 	struct trace t;
 	int r = store_load_trace(s, run, &t, err);
 
 	if (r < 0)
 		return r;
-	r = until_find(&t, a->until, &shown.end_ns, &shown.mark, err);
+	r = until_find(&t, a->until, &end_ns, &mark, err);
 	if (r >= 0) {
-		r = attribute(&t, shown.end_ns, &ledger);
+		r = attribute(&t, end_ns, &ledger);
 		if (r < 0)
 			err_set(err, -r,
 				"run %lld cannot be cut at '%s': nothing is kept from before it",
 				(long long)run, a->until);
 	}
 	if (r >= 0) {
-		shown.trace = &t;
+		shown = shown_of(&t, &ledger, mark);
 		shown.command_json = shown_json_holds(s, run) ? t.run.command_json : NULL;
-		shown.segments = ledger.segments.v;
-		shown.n_segments = ledger.segments.n;
-		shown.rows = ledger.rows.v;
-		shown.n_rows = ledger.rows.n;
-		shown.notes = ledger.notes.v;
-		shown.n_notes = ledger.notes.n;
 		r = report_print_ledger(stdout, &shown, a->format, err);
 	}
 	ledger_done(&ledger);
