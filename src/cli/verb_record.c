@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cli/record.h"
 #include "launch/environment.h"
+#include "launch/program.h"
 
 struct args {
 	int starts; /* 0: -n was not given */

@@ -4,7 +4,6 @@
  * COLDPROF_SESSION, and with --user HOME, USER, LOGNAME.
  */
 #pragma once
-#include <stdbool.h>
 #include <stddef.h>
 
 struct guest_user;
@@ -26,21 +25,3 @@ char **environment_make(char *const *env, const char *shim, const char *session,
 void environment_free(char **env);
 /* The value of `name` in `env`, NULL when absent; borrowed. */
 const char *environment_get(char *const *env, const char *name);
-
-/* What the command is to a preloaded library. */
-enum program_kind {
-	PROGRAM_FINE,
-	PROGRAM_STATIC,	   /* nothing can be preloaded; its children may be fine */
-	PROGRAM_SECURE,	   /* set-uid: the loader ignores the shim */
-	PROGRAM_CLASS,	   /* another word size: the loader would complain on stderr */
-	PROGRAM_LIBC,	   /* another libc */
-	PROGRAM_SANITIZER, /* wants its runtime to come first, else it ends at once */
-	PROGRAM_UNKNOWN,
-};
-
-/* Look at the program that exec will find for `name` under PATH=`path`, following one #! line. */
-enum program_kind program_look(const char *name, const char *path);
-/* False where preloading would do harm. */
-bool program_takes_shim(enum program_kind kind);
-/* Why the shim is not in it; NULL for PROGRAM_FINE and PROGRAM_UNKNOWN. */
-const char *program_why(enum program_kind kind);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command's file is: read with libelf, before anything is started. */
+#include "launch/program.h"
+
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "launch/environment.h"
 
 static int find(const char *name, const char *path, char *buf, size_t size)
 {
