@@ -482,7 +482,7 @@ static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint
 		*last = io;
 	}
 	io->mode |= mode;
-	if (reads || a->mode & (IO_WRITE | IO_POPULATE))
+	if (reads || a->mode & IO_WRITE)
 		io->asked_bytes += known(a->bytes);
 	if (io->storage_bytes != UNKNOWN)
 		io->storage_bytes += known(a->storage_bytes);

@@ -181,6 +181,27 @@ static void test_ranges(void)
 	trace_done(&t);
 }
 
+/* A mapping populated at once is bytes of a mapping, counted once; a read beside it is what was asked for. */
+static void test_populated(void)
+{
+	struct trace t;
+	uint64_t asked = 0, mapped = 0;
+
+	open_trace(&t, SAW_TREE | SAW_READS | SAW_FAULTS | SAW_FILLS);
+	add_file(&t, "/nowhere/model.safetensors", 211, 61 * MB, FILE_OTHER);
+	add_access(&t, 0, 0, IO_READ, 1000 * MS, 1003 * MS, 7 * MB);
+	add_access(&t, 0, 0, IO_POPULATE, 1020 * MS, 1027 * MS, 61 * MB);
+	run(&t, NULL);
+	vec_for_each (x, &t.io) {
+		asked += x->asked_bytes;
+		mapped += x->mapped_bytes;
+	}
+	is_int((int64_t)asked, 7 * MB, "populated: asked for is what was read");
+	is_int((int64_t)mapped, 61 * MB, "and the mapping counts once");
+	is_int((int64_t)sum_bytes(&t, KIND_POPULATE), 61 * MB, "in the evidence too");
+	trace_done(&t);
+}
+
 static void test_header(void)
 {
 	char path[] = "ingest-test-XXXXXX", full[5000], cwd[4096];
@@ -338,6 +359,7 @@ int main(void)
 	test_cold_and_warm();
 	test_mapping();
 	test_ranges();
+	test_populated();
 	test_header();
 	test_magic();
 	test_cache();
