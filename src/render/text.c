@@ -71,12 +71,13 @@ void text_clean(struct str *b, const char *text, bool utf8)
 	}
 }
 
-size_t text_width(const char *text, bool utf8)
+/* Columns of the first `bytes` bytes; they end with a character or at the text's end. */
+static size_t head_width(const char *text, size_t bytes, bool utf8)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	const unsigned char *s = (const unsigned char *)text, *end = s + bytes;
 	size_t width = 0;
 
-	while (*s) {
+	while (s < end && *s) {
 		uint32_t c = 0;
 		size_t n = utf8 ? decode(s, &c) : 1;
 		int w = utf8 && n ? columns_of(c) : 1;
@@ -85,6 +86,11 @@ size_t text_width(const char *text, bool utf8)
 		s += n ? n : 1;
 	}
 	return width;
+}
+
+size_t text_width(const char *text, bool utf8)
+{
+	return head_width(text, strlen(text), utf8);
 }
 
 /* Bytes at the head of `s` that fit into `width` columns. */
@@ -116,7 +122,7 @@ static size_t next_bytes(const char *s, bool utf8)
 void text_shorten(struct str *b, const char *s, size_t width, bool utf8)
 {
 	const char *dots = utf8 ? "…" : "...";
-	size_t n_dots = utf8 ? 1 : 3, have, head, tail, from;
+	size_t n_dots = utf8 ? 1 : 3, have, head, tail, from, n;
 	struct str clean = {0};
 
 	text_clean(&clean, s, utf8);
@@ -131,8 +137,11 @@ void text_shorten(struct str *b, const char *s, size_t width, bool utf8)
 	head = (width - n_dots) / 3;
 	tail = strchr(clean.s, '/') ? width - n_dots - head : head;
 	head = head_bytes(clean.s, width - n_dots - tail, utf8);
-	for (from = head; text_width(clean.s + from, utf8) > tail;)
-		from += next_bytes(clean.s + from, utf8);
+	have -= head_width(clean.s, head, utf8);
+	for (from = head; have > tail; from += n) {
+		n = next_bytes(clean.s + from, utf8);
+		have -= head_width(clean.s + from, n, utf8);
+	}
 	str_addn(b, clean.s, head);
 	str_add(b, dots);
 	str_add(b, clean.s + from);

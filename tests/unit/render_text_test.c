@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words and numbers for people. */
 #include <locale.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "render/table.h"
@@ -25,6 +27,22 @@ static void shortens(const char *s, size_t width, bool utf8, const char *want)
 		str_free(&b);                                                                      \
 	} while (0)
 
+/* A command may have megabytes. Work that grows with the square of them would not end here. */
+static void shortens_much(void)
+{
+	enum { N = 2 << 20 };
+	struct str got = {0};
+	char *s = malloc(N + 1);
+
+	memset(s, 'x', N);
+	s[N] = 0;
+	s[0] = '/';
+	text_shorten(&got, s, 40, true);
+	is_int((int64_t)text_width(str_get(&got), true), 40, "2 MB in 40 columns");
+	str_free(&got);
+	free(s);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -41,6 +59,7 @@ int main(void)
 	shortens("日本語日本語", 7, true, "日本…語");
 	shortens("four", 1, true, "f");
 	shortens("four", 0, true, "");
+	shortens_much();
 	SAYS(text_ns(&b, 999), "999 ns");
 	SAYS(text_ns(&b, 1500), "1.5 us");
 	SAYS(text_ns(&b, UINT64_C(1234500000)), "1.234 s");
