@@ -147,9 +147,12 @@ static void share_io(struct share **set, struct trace *names, const struct trace
 		     const struct ledger *l, int64_t sign)
 {
 	vec_for_each (x, &t->io) {
-		const struct file *f = &t->files.v[x->file];
+		const struct file *f;
 		struct share *s;
 
+		if (x->file < 0 || (size_t)x->file >= t->files.n)
+			continue;
+		f = &t->files.v[x->file];
 		if (f->cls == FILE_WEIGHTS || !f->path || x->storage_bytes == UNKNOWN ||
 		    !x->storage_bytes || x->bin_ns >= l->end_ns)
 			continue;

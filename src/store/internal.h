@@ -42,15 +42,19 @@ int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret_stmt, str
 int store_put_totals(struct store *s, const struct trace *t, struct err *err);
 
 enum field_type {
-	F_U64,	  /* UNKNOWN is NULL */
-	F_INDEX,  /* int32_t, NO_INDEX is NULL */
-	F_STATUS, /* int32_t, -1 is NULL */
-	F_NUMBER, /* int32_t, 0 is NULL */
+	F_U64,	   /* UNKNOWN is NULL */
+	F_PROCESS, /* int32_t, index of a process; NO_INDEX is NULL */
+	F_FILE,	   /* int32_t, index of a file; likewise */
+	F_ITEM,	   /* uint16_t, enum item */
+	F_GRADE,   /* uint16_t, enum grade */
+	F_STATUS,  /* int32_t, -1 is NULL */
+	F_NUMBER,  /* int32_t, 0 is NULL */
 	F_I32,
 	F_U16,
 	F_U8,
 	F_BOOL,
 	F_STR,	  /* const char *, by way of the table string */
+	F_TEXT,	  /* likewise, and never NULL */
 	F_KIND,	  /* uint16_t, by way of its word */
 	F_SOURCE, /* uint16_t, likewise */
 	F_ROLE,	  /* uint8_t, likewise */

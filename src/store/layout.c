@@ -14,7 +14,7 @@
 
 static const struct field process_fields[] = {
 	FIELD(F_I32, process, pid),	  FIELD(F_I32, process, ppid),
-	FIELD(F_NUMBER, process, ns_pid), FIELD(F_INDEX, process, parent),
+	FIELD(F_NUMBER, process, ns_pid), FIELD(F_PROCESS, process, parent),
 	FIELD(F_U64, process, start_ns),  FIELD(F_U64, process, exec_ns),
 	FIELD(F_U64, process, end_ns),	  FIELD(F_STATUS, process, status),
 	FIELD(F_ROLE, process, role),	  FIELD(F_BOOL, process, shim),
@@ -30,28 +30,28 @@ static const struct field file_fields[] = {
 };
 
 static const struct field evidence_fields[] = {
-	FIELD(F_INDEX, evidence, process), FIELD(F_I32, evidence, tid),
-	FIELD(F_KIND, evidence, kind),	   FIELD(F_SOURCE, evidence, source),
-	FIELD(F_INDEX, evidence, file),	   FIELD(F_U64, evidence, start_ns),
-	FIELD(F_U64, evidence, end_ns),	   FIELD(F_U64, evidence, bytes),
-	FIELD(F_U64, evidence, wait_ns),   FIELD(F_STR, evidence, what),
+	FIELD(F_PROCESS, evidence, process), FIELD(F_I32, evidence, tid),
+	FIELD(F_KIND, evidence, kind),	     FIELD(F_SOURCE, evidence, source),
+	FIELD(F_FILE, evidence, file),	     FIELD(F_U64, evidence, start_ns),
+	FIELD(F_U64, evidence, end_ns),	     FIELD(F_U64, evidence, bytes),
+	FIELD(F_U64, evidence, wait_ns),     FIELD(F_STR, evidence, what),
 };
 
 static const struct field span_fields[] = {
-	FIELD(F_INDEX, span, process), FIELD(F_U16, span, item),   FIELD(F_BOOL, span, container),
-	FIELD(F_U64, span, start_ns),  FIELD(F_U64, span, end_ns), FIELD(F_STR, span, name),
+	FIELD(F_PROCESS, span, process), FIELD(F_ITEM, span, item),  FIELD(F_BOOL, span, container),
+	FIELD(F_U64, span, start_ns),	 FIELD(F_U64, span, end_ns), FIELD(F_STR, span, name),
 };
 
 static const struct field time_fields[] = {
-	FIELD(F_INDEX, thread_time, process),  FIELD(F_I32, thread_time, tid),
-	FIELD(F_U64, thread_time, start_ns),   FIELD(F_U64, thread_time, end_ns),
-	FIELD(F_U64, thread_time, cpu_ns),     FIELD(F_U64, thread_time, runnable_ns),
-	FIELD(F_U64, thread_time, io_wait_ns), FIELD(F_U64, thread_time, sleep_ns),
+	FIELD(F_PROCESS, thread_time, process), FIELD(F_I32, thread_time, tid),
+	FIELD(F_U64, thread_time, start_ns),	FIELD(F_U64, thread_time, end_ns),
+	FIELD(F_U64, thread_time, cpu_ns),	FIELD(F_U64, thread_time, runnable_ns),
+	FIELD(F_U64, thread_time, io_wait_ns),	FIELD(F_U64, thread_time, sleep_ns),
 	FIELD(F_U64, thread_time, yields),
 };
 
 static const struct field io_fields[] = {
-	FIELD(F_INDEX, file_io, process),     FIELD(F_INDEX, file_io, file),
+	FIELD(F_PROCESS, file_io, process),   FIELD(F_FILE, file_io, file),
 	FIELD(F_U64, file_io, bin_ns),	      FIELD(F_U64, file_io, asked_bytes),
 	FIELD(F_U64, file_io, storage_bytes), FIELD(F_U64, file_io, mapped_bytes),
 	FIELD(F_U64, file_io, reads),	      FIELD(F_U64, file_io, faults),
@@ -59,22 +59,22 @@ static const struct field io_fields[] = {
 };
 
 static const struct field exec_fields[] = {
-	FIELD(F_INDEX, exec_event, process),
+	FIELD(F_PROCESS, exec_event, process),
 	FIELD(F_U64, exec_event, at_ns),
 	FIELD(F_STR, exec_event, exe),
 	FIELD(F_STR, exec_event, command),
 };
 
 static const struct field log_fields[] = {
-	FIELD(F_INDEX, log_line, process),
+	FIELD(F_PROCESS, log_line, process),
 	FIELD(F_I32, log_line, fd),
 	FIELD(F_U64, log_line, at_ns),
 	FIELD(F_STR, log_line, text),
 };
 
 static const struct field listener_fields[] = {
-	FIELD(F_INDEX, listener, process), FIELD(F_U16, listener, port),
-	FIELD(F_U64, listener, at_ns),	   FIELD(F_U64, listener, late_ns),
+	FIELD(F_PROCESS, listener, process), FIELD(F_U16, listener, port),
+	FIELD(F_U64, listener, at_ns),	     FIELD(F_U64, listener, late_ns),
 	FIELD(F_STR, listener, address),
 };
 
@@ -85,19 +85,19 @@ static const struct field mark_fields[] = {
 };
 
 static const struct field cuda_fields[] = {
-	FIELD(F_INDEX, cuda_count, process), FIELD(F_STR, cuda_count, symbol),
-	FIELD(F_U64, cuda_count, calls),     FIELD(F_U64, cuda_count, total_ns),
+	FIELD(F_PROCESS, cuda_count, process), FIELD(F_STR, cuda_count, symbol),
+	FIELD(F_U64, cuda_count, calls),       FIELD(F_U64, cuda_count, total_ns),
 	FIELD(F_U64, cuda_count, bytes),
 };
 
 static const struct field coverage_fields[] = {
-	FIELD(F_INDEX, coverage, process), FIELD(F_STR, coverage, symbol),
-	FIELD(F_STR, coverage, route),	   FIELD(F_U64, coverage, calls),
+	FIELD(F_PROCESS, coverage, process), FIELD(F_STR, coverage, symbol),
+	FIELD(F_STR, coverage, route),	     FIELD(F_U64, coverage, calls),
 	FIELD(F_BOOL, coverage, hooked),
 };
 
 static const struct field graph_fields[] = {
-	FIELD(F_INDEX, graph, process),	      {"graph_id", offsetof(struct graph, id), F_U64},
+	FIELD(F_PROCESS, graph, process),     {"graph_id", offsetof(struct graph, id), F_U64},
 	FIELD(F_U64, graph, nodes),	      FIELD(F_U64, graph, capture_ns),
 	FIELD(F_U64, graph, instantiate_ns),  FIELD(F_U64, graph, upload_ns),
 	FIELD(F_U64, graph, first_replay_ns),
@@ -117,15 +117,15 @@ static const struct field setting_fields[] = {
 
 static const struct field segment_fields[] = {
 	FIELD(F_U64, segment, start_ns),    FIELD(F_U64, segment, end_ns),
-	FIELD(F_U16, segment, item),	    FIELD(F_U16, segment, grade),
-	FIELD(F_INDEX, segment, process),   FIELD(F_STR, segment, sub),
+	FIELD(F_ITEM, segment, item),	    FIELD(F_GRADE, segment, grade),
+	FIELD(F_PROCESS, segment, process), FIELD(F_STR, segment, sub),
 	FIELD(F_STR, segment, rule),	    FIELD(F_U64, segment, cpu_ns),
 	FIELD(F_U64, segment, runnable_ns), FIELD(F_U64, segment, io_wait_ns),
 	FIELD(F_U64, segment, sleep_ns),
 };
 
 static const struct field row_fields[] = {
-	FIELD(F_U16, ledger_row, item),	      FIELD(F_U16, ledger_row, grade),
+	FIELD(F_ITEM, ledger_row, item),      FIELD(F_GRADE, ledger_row, grade),
 	FIELD(F_STR, ledger_row, sub),	      FIELD(F_U64, ledger_row, wall_ns),
 	FIELD(F_U64, ledger_row, work_ns),    FIELD(F_U64, ledger_row, bytes),
 	FIELD(F_U64, ledger_row, cpu_ns),     FIELD(F_U64, ledger_row, runnable_ns),

@@ -101,7 +101,8 @@ static int read_field(struct reader *rd, sqlite3_stmt *q, int i, const struct fi
 	case F_U64:
 		*(uint64_t *)p = column_u64(q, i);
 		return 0;
-	case F_INDEX:
+	case F_PROCESS:
+	case F_FILE:
 		*(int32_t *)p = column_i32(q, i, NO_INDEX);
 		return 0;
 	case F_STATUS:
@@ -114,6 +115,8 @@ static int read_field(struct reader *rd, sqlite3_stmt *q, int i, const struct fi
 		*(int32_t *)p = sqlite3_column_int(q, i);
 		return 0;
 	case F_U16:
+	case F_ITEM:
+	case F_GRADE:
 		*(uint16_t *)p = (uint16_t)sqlite3_column_int(q, i);
 		return 0;
 	case F_U8:
@@ -123,6 +126,7 @@ static int read_field(struct reader *rd, sqlite3_stmt *q, int i, const struct fi
 		*(bool *)p = sqlite3_column_int(q, i) != 0;
 		return 0;
 	case F_STR:
+	case F_TEXT:
 		*(const char **)p = sqlite3_column_type(q, i) == SQLITE_NULL
 					    ? NULL
 					    : text_of(rd, sqlite3_column_int64(q, i));
@@ -151,6 +155,49 @@ static int prepare_select(struct store *s, const struct layout *l, int64_t run,
 	return r;
 }
 
+/* Whether the field of an element names what is there. Other fields always do. */
+static bool names_something(const struct trace *t, const struct field *f, const char *element)
+{
+	const void *p = element + f->offset;
+
+	switch (f->type) {
+	case F_PROCESS:
+		return *(const int32_t *)p >= NO_INDEX &&
+		       *(const int32_t *)p < (int64_t)t->processes.n;
+	case F_FILE:
+		return *(const int32_t *)p >= NO_INDEX && *(const int32_t *)p < (int64_t)t->files.n;
+	case F_ITEM:
+		return *(const uint16_t *)p < ITEM_COUNT;
+	case F_GRADE:
+		return *(const uint16_t *)p < GRADE_COUNT;
+	case F_TEXT:
+		return *(const char *const *)p != NULL;
+	default:
+		return true;
+	}
+}
+
+/* What reads a trace goes by its indices: those of a damaged or foreign file end here. */
+static int check_rows(struct reader *rd, const struct layout *l, int64_t run,
+		      const struct any_vec *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		for (size_t j = 0; j < l->n_fields; j++) {
+			const struct field *f = &l->fields[j];
+
+			if (names_something(rd->t, f, (const char *)v->v + i * l->size))
+				continue;
+			err_set(rd->err, EINVAL,
+				"database '%s' is damaged: in run %lld a %s of the table %s names "
+				"what is not there",
+				rd->s->path, (long long)run, f->column, l->table);
+			err_hint(rd->err, "coldprof list shows the other runs; sqlite3 FILE "
+					  "'PRAGMA integrity_check' tells more");
+			return -EINVAL;
+		}
+	return 0;
+}
+
 static int load_rows(struct reader *rd, const struct layout *l, int64_t run, struct any_vec *v)
 {
 	sqlite3_stmt *q;
@@ -169,7 +216,7 @@ static int load_rows(struct reader *rd, const struct layout *l, int64_t run, str
 	if (r >= 0 && rc != SQLITE_DONE)
 		r = store_error(rd->s, rd->err, "read");
 	sqlite3_finalize(q);
-	return r;
+	return r < 0 ? r : check_rows(rd, l, run, v);
 }
 
 static const char select_run[] =
@@ -297,7 +344,7 @@ int store_load_ledger(struct store *s, int64_t run, struct trace *t, struct segm
 int store_load_notes(struct store *s, int64_t run, struct trace *t, const char ***ret_notes,
 		     size_t *ret_n, struct err *err)
 {
-	static const struct field fields[] = {{"text", 0, F_STR}};
+	static const struct field fields[] = {{"text", 0, F_TEXT}};
 	static const struct layout layout = {"note", 0, sizeof(const char *), fields, 1};
 	struct any_vec notes = {0};
 	struct reader rd;

@@ -131,7 +131,8 @@ static int bind_field(struct writer *w, sqlite3_stmt *q, int i, const struct fie
 	case F_U64:
 		bind_u64(q, i, *(const uint64_t *)p);
 		return 0;
-	case F_INDEX:
+	case F_PROCESS:
+	case F_FILE:
 		bind_i32_or_null(q, i, *(const int32_t *)p, NO_INDEX);
 		return 0;
 	case F_STATUS:
@@ -144,6 +145,8 @@ static int bind_field(struct writer *w, sqlite3_stmt *q, int i, const struct fie
 		sqlite3_bind_int(q, i, *(const int32_t *)p);
 		return 0;
 	case F_U16:
+	case F_ITEM:
+	case F_GRADE:
 		sqlite3_bind_int(q, i, *(const uint16_t *)p);
 		return 0;
 	case F_U8:
@@ -153,6 +156,7 @@ static int bind_field(struct writer *w, sqlite3_stmt *q, int i, const struct fie
 		sqlite3_bind_int(q, i, *(const bool *)p);
 		return 0;
 	case F_STR:
+	case F_TEXT:
 		return bind_string(w, q, i, *(const char *const *)p);
 	case F_KIND:
 		return bind_word(w, q, i, kind_word(*(const uint16_t *)p),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes into the store comes out of it, and the schema says the same words as the model. */
+#include <errno.h>
+
 #include "tests/unit/store_helpers.h"
 
 static bool same_str(const char *a, const char *b)
@@ -215,6 +217,62 @@ static void ledger_round_trip(void)
 	trace_done(&t);
 }
 
+/* A damaged number must not be followed: it is refused, and what is wrong is named. */
+static void damage_is_refused(void)
+{
+	static const struct {
+		const char *sql, *column;
+	} cases[] = {
+		{"UPDATE segment SET process = 100000", "process"},
+		{"UPDATE segment SET item = 63", "item"},
+		{"UPDATE segment SET grade = 3", "grade"},
+		{"UPDATE ledger_row SET item = 7", "item"},
+		{"UPDATE ledger_row SET grade = 64", "grade"},
+		{"UPDATE span SET item = 7", "item"},
+		{"UPDATE process SET parent = 100000", "parent"},
+		{"UPDATE evidence SET process = 100000", "process"},
+		{"UPDATE evidence SET file = 100000", "file"},
+		{"UPDATE file_io SET file = -2", "file"},
+		{"UPDATE note SET text = NULL", "text"},
+		{"UPDATE note SET text = 100000", "text"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char sql[128], *path = xstrdup(in_folder("ledger.db"));
+		const char **notes = NULL;
+		struct segment *segments = NULL;
+		struct ledger_row *rows = NULL;
+		size_t n;
+		struct err err = {0};
+		struct trace t;
+		struct store *s;
+		int r;
+
+		snprintf(sql, sizeof(sql), "cp %s %s.damaged", path, path);
+		if (system(sql))
+			bail("no copy of %s", path);
+		strcpy(sql, path);
+		strcat(sql, ".damaged");
+		sql_text(sql, cases[i].sql);
+		s = must_open(sql, STORE_READ);
+		r = store_load_trace(s, 1, &t, &err);
+		if (r >= 0) {
+			r = store_load_ledger(s, 1, &t, &segments, &n, &rows, &n, &err);
+			if (r >= 0)
+				r = store_load_notes(s, 1, &t, &notes, &n, &err);
+			trace_done(&t);
+		}
+		ok(r == -EINVAL && strstr(err.msg, "is damaged") &&
+			   strstr(err.msg, cases[i].column),
+		   "%s: %s", cases[i].sql, err.msg);
+		free(segments);
+		free(rows);
+		free(notes);
+		store_close(s);
+		free(path);
+	}
+}
+
 static void schema_agrees_with_model(void)
 {
 	const char *path = in_folder("ledger.db");
@@ -256,6 +314,7 @@ int main(void)
 	make_folder();
 	round_trip();
 	ledger_round_trip();
+	damage_is_refused();
 	schema_agrees_with_model();
 	views_work();
 	remove_folder();
