@@ -232,7 +232,7 @@ int BPF_PROG(io_sys_enter, struct pt_regs *regs, long nr)
 
 	if (detached || (nr != NR_SCHED_YIELD && !ours(nr)))
 		return 0;
-	th = thread_find((uint32_t)bpf_get_current_pid_tgid());
+	th = thread_current();
 	if (!th)
 		return 0;
 	if (nr == NR_SCHED_YIELD) {
@@ -331,7 +331,7 @@ int BPF_PROG(io_sys_exit, struct pt_regs *regs, long ret)
 	uint64_t now;
 	uint32_t kind;
 
-	if (detached || (seeded && !ours(CALL_NR(regs))))
+	if (detached || !ours(CALL_NR(regs)))
 		return 0;
 	th = thread_current();
 	if (!th)

@@ -126,6 +126,10 @@ struct task_struct {
 	char comm[16];
 } KERNEL_TYPE;
 
+struct bpf_iter__task {
+	struct task_struct *task;
+} KERNEL_TYPE;
+
 struct linux_binprm {
 	const char *filename;
 } KERNEL_TYPE;

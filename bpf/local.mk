@@ -11,6 +11,7 @@ BPF_INPUTS = \
 	%D%/slots.bpf.h \
 	%D%/state.bpf.h \
 	%D%/times.bpf.c \
+	%D%/times.bpf.h \
 	%D%/tree.bpf.c
 EXTRA_DIST += $(BPF_INPUTS)
 

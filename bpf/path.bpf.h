@@ -26,6 +26,17 @@ struct {
 	__type(value, struct kernel_path);
 } path_room SEC(".maps");
 
+/* The first that has a path is the root of the tree. */
+static __always_inline void top_find(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (top_mount)
+		return;
+	top_dentry = (uint64_t)BPF_CORE_READ(task, fs, root.dentry);
+	top_mount = (uint64_t)BPF_CORE_READ(task, fs, root.mnt);
+}
+
 /*
  * The offset lives in `out`, not in a register: what the verifier knows about it is then the same
  * in every round, and it walks the loop once instead of once for each sum of lengths.
@@ -36,6 +47,7 @@ static __always_inline void path_walk(struct file *file, struct kernel_names *ou
 	struct vfsmount *vfs = BPF_CORE_READ(file, f_path.mnt);
 	uint64_t inside = bpf_core_field_offset(struct mount, mnt);
 
+	top_find();
 	out->bytes = 0;
 	out->cut = 0;
 	for (int i = 0; i < PATH_DEPTH; i++) {

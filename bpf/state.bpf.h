@@ -24,7 +24,6 @@
 
 /* Set by coldprof before the programs are loaded. */
 const volatile uint32_t pidns_inum;
-const volatile int32_t root_pid; /* in that namespace */
 const volatile uint64_t log_dev[2], log_ino[2];
 const volatile uint32_t bpf_o_direct = 040000;
 const volatile uint64_t wake_bytes; /* the ring wakes coldprof when it holds so much */
@@ -59,10 +58,10 @@ struct op {
 };
 
 struct thread {
-	int32_t pid, tid; /* in coldprof's namespace */
+	int32_t pid, tid; /* in coldprof's namespace; coldprof itself sets those of the root */
 	/* times */
 	uint32_t state;
-	uint64_t since_ns, bin_ns;
+	uint64_t since_ns, bin_ns; /* 0: not seen yet */
 	uint64_t spent_ns[4];
 	uint64_t yields;
 	/* faults */
@@ -78,10 +77,11 @@ struct thread {
 	struct io_slot io[IO_SLOTS];
 };
 
+/* Hangs on the task itself: whether it is observed is one load for all that are not. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, uint32_t); /* tid of the initial namespace */
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
 	__type(value, struct thread);
 } threads SEC(".maps");
 
@@ -97,12 +97,9 @@ struct {
 	__type(value, uint64_t);
 } counters SEC(".maps");
 
-uint32_t seeded;   /* the root has its entry */
 uint32_t detached; /* the run is over */
 /* Where paths begin, addresses: "/" of coldprof and its command, which may be in a chroot. */
 uint64_t top_mount, top_dentry;
-
-static const struct thread blank;
 
 static __always_inline void count_by(uint32_t which, uint32_t by)
 {
@@ -128,9 +125,15 @@ static __always_inline void emit(void *record, uint64_t size, bool urgent)
 		count(KERNEL_LOST_RECORDS);
 }
 
-static __always_inline struct thread *thread_find(uint32_t tid)
+/* NULL: not observed. */
+static __always_inline struct thread *thread_of(struct task_struct *task)
 {
-	return bpf_map_lookup_elem(&threads, &tid);
+	return bpf_task_storage_get(&threads, task, NULL, 0);
+}
+
+static __always_inline struct thread *thread_current(void)
+{
+	return thread_of(bpf_get_current_task_btf());
 }
 
 /* The number of `pid` in coldprof's namespace; 0 when it is not visible there. */
@@ -176,52 +179,20 @@ static __always_inline int32_t pid_of(struct task_struct *task)
 	return number_of(BPF_CORE_READ(task, group_leader, thread_pid));
 }
 
-static __always_inline struct thread *thread_add(struct task_struct *task, int32_t pid, int32_t tid,
-						 uint32_t state, uint64_t now)
+static __always_inline void thread_add(struct task_struct *task, int32_t pid, int32_t tid,
+				       uint64_t now)
 {
-	uint32_t key = BPF_CORE_READ(task, pid);
-	struct thread *th;
+	struct thread *th =
+		bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (bpf_map_update_elem(&threads, &key, &blank, BPF_ANY) < 0) {
+	if (!th) {
 		count(KERNEL_LOST_THREADS);
-		return NULL;
+		return;
 	}
-	th = thread_find(key);
-	if (!th)
-		return NULL;
 	th->pid = pid;
 	th->tid = tid;
-	th->state = state;
+	th->state = RUNNABLE;
 	th->since_ns = th->bin_ns = now;
-	return th;
-}
-
-/*
- * The root waits at its barrier when the programs are attached. Its number in the initial namespace
- * is not known to coldprof: the first program that meets it makes its entry.
- */
-static __always_inline struct thread *seed(struct task_struct *task, uint32_t state)
-{
-	int32_t pid;
-
-	if (seeded)
-		return NULL;
-	pid = tid_of(task);
-	if (pid != root_pid)
-		return NULL;
-	seeded = 1;
-	top_mount = (uint64_t)BPF_CORE_READ(task, fs, root.mnt);
-	top_dentry = (uint64_t)BPF_CORE_READ(task, fs, root.dentry);
-	return thread_add(task, pid, pid, state, bpf_ktime_get_ns());
-}
-
-static __always_inline struct thread *thread_current(void)
-{
-	struct thread *th = thread_find((uint32_t)bpf_get_current_pid_tgid());
-
-	if (!th && !seeded)
-		th = seed((struct task_struct *)bpf_get_current_task(), RUN);
-	return th;
 }
 
 static __always_inline void head_fill(struct kernel_head *head, uint32_t kind,

@@ -2,6 +2,7 @@
 /* The process tree: fork, exec, exit, names. */
 #include "path.bpf.h"
 #include "slots.bpf.h"
+#include "times.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -21,15 +22,13 @@ int BPF_PROG(tree_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (detached)
 		return 0;
-	from = thread_find((uint32_t)parent->pid);
-	if (!from && !seeded)
-		from = seed(parent, RUN);
+	from = thread_of(parent);
 	if (!from)
 		return 0;
 	now = bpf_ktime_get_ns();
 	pid = pid_of(child);
 	r.head.tid = tid_of(child);
-	thread_add(child, pid, r.head.tid, RUNNABLE, now);
+	thread_add(child, pid, r.head.tid, now);
 	thread = child->pid != child->tgid;
 	r.number = inner_number(child, &r.pid_ns);
 	if (thread && r.pid_ns == pidns_inum)
@@ -40,22 +39,6 @@ int BPF_PROG(tree_fork, struct task_struct *parent, struct task_struct *child)
 	r.head.at_ns = now;
 	emit(&r, sizeof(r), !thread);
 	return 0;
-}
-
-static __always_inline struct thread *thread_moved(struct task_struct *task, uint32_t old)
-{
-	struct thread *before = thread_find(old), *th;
-
-	if (!before)
-		return NULL;
-	slots_flush(before);
-	th = thread_add(task, before->pid, before->pid, RUN, bpf_ktime_get_ns());
-	if (th) {
-		th->fault_ends = before->fault_ends;
-		th->fault_untimed = before->fault_untimed;
-	}
-	bpf_map_delete_elem(&threads, &old);
-	return th;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -70,18 +53,18 @@ int BPF_PROG(tree_exec, struct task_struct *task, int old_pid, struct linux_binp
 
 	if (detached)
 		return 0;
-	th = thread_find((uint32_t)task->pid);
-	if (!th && !seeded)
-		th = seed(task, RUN);
+	th = thread_of(task);
+	if (!th)
+		return 0;
+	slots_flush(th);
 	/*
 	 * A thread that is not the first called exec: it
 	 * takes over the number of the first, which is gone.
 	 */
-	if (!th)
-		th = thread_moved(task, (uint32_t)old_pid);
-	if (!th)
-		return 0;
-	slots_flush(th);
+	if (th->tid != th->pid) {
+		times_close(th, bpf_ktime_get_ns());
+		th->tid = th->pid;
+	}
 	room = bpf_map_lookup_elem(&exec_room, &zero);
 	if (!room)
 		return 0;
@@ -106,32 +89,19 @@ int BPF_PROG(tree_exec, struct task_struct *task, int old_pid, struct linux_binp
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(tree_exit, struct task_struct *task)
 {
-	uint32_t key = (uint32_t)task->pid;
 	struct kernel_head r;
 	struct thread *th;
 	int status;
 
 	if (detached)
 		return 0;
-	th = thread_find(key);
+	th = thread_of(task);
 	if (!th)
 		return 0;
 	thread_sum(th);
 	head_fill(&r, KERNEL_EXIT, th, bpf_ktime_get_ns());
-	if (th->bin_ns < r.at_ns) {
-		struct kernel_times t;
-		uint64_t ran = r.at_ns - th->since_ns;
-
-		head_fill(&t.head, KERNEL_TIMES, th, th->bin_ns);
-		t.end_ns = r.at_ns;
-		t.cpu_ns = th->spent_ns[RUN] + ran;
-		t.runnable_ns = th->spent_ns[RUNNABLE];
-		t.io_wait_ns = th->spent_ns[IO_WAIT];
-		t.sleep_ns = th->spent_ns[SLEEP];
-		t.yields = th->yields;
-		emit(&t, sizeof(t), false);
-	}
-	bpf_map_delete_elem(&threads, &key);
+	times_close(th, r.at_ns);
+	bpf_task_storage_delete(&threads, task);
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return 0;
 	status = BPF_CORE_READ(task, signal, group_exit_code);
@@ -149,7 +119,7 @@ int BPF_PROG(tree_rename, struct task_struct *task, const char *comm)
 
 	if (detached || task->pid != task->tgid)
 		return 0;
-	th = thread_find((uint32_t)task->pid);
+	th = thread_of(task);
 	if (!th)
 		return 0;
 	head_fill(&r.head, KERNEL_NAME, th, bpf_ktime_get_ns());

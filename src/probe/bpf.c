@@ -38,6 +38,7 @@ void bpf_close(struct probe *p)
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -107,7 +108,6 @@ static int set_constants(struct probe *p, struct coldprof_bpf *skel)
 	if (!p->trace->pid_ns)
 		return -ENOENT; /* no /proc */
 	skel->rodata->pidns_inum = p->trace->pid_ns;
-	skel->rodata->root_pid = p->opt.root_pid;
 	skel->rodata->bpf_o_direct = O_DIRECT;
 	skel->rodata->wake_bytes = 1 << 20;
 	for (i = 0; i < 2; i++) {
@@ -312,6 +312,22 @@ static int attach(struct probe *p, const char **ret_program)
 	return 0;
 }
 
+/* The root waits at its barrier: it is observed from its first step on. */
+static int add_root(struct probe *p)
+{
+	struct bpf_map *threads = p->bpf->skel->maps.threads;
+	struct kernel_thread *entry = xcalloc(1, bpf_map__value_size(threads));
+	int fd = (int)syscall(SYS_pidfd_open, p->opt.root_pid, 0), rc = 0;
+
+	entry->pid = entry->tid = p->opt.root_pid;
+	if (fd < 0 || bpf_map_update_elem(bpf_map__fd(threads), &fd, entry, BPF_NOEXIST) < 0)
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	free(entry);
+	return rc;
+}
+
 int bpf_open(struct probe *p, const char **ret_program)
 {
 	/* Edge-triggered: that the ring is not quite empty must not keep coldprof awake, only what
@@ -327,8 +343,10 @@ int bpf_open(struct probe *p, const char **ret_program)
 	if (rc == 0) {
 		ev.data.fd = bpf_map__fd(p->bpf->skel->maps.records);
 		p->bpf->ring = ring_buffer__new(ev.data.fd, records_take, p, NULL);
-		rc = p->bpf->ring ? attach(p, ret_program) : -errno;
+		rc = p->bpf->ring ? add_root(p) : -errno;
 	}
+	if (rc == 0)
+		rc = attach(p, ret_program);
 	libbpf_set_print(before);
 	if (rc == 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, ev.data.fd, &ev) < 0)
 		rc = -errno;
@@ -402,10 +420,25 @@ static void report(struct probe *p, uint64_t faults)
 	trace_note(p->trace, "bpf", "info", p->record_bytes, "bytes of records from the kernel");
 }
 
+/* Let the program go over all tasks; it shows nothing. Returns: 0 or -errno. */
+static int run_finish(struct probe *p)
+{
+	struct bpf_link *link = bpf_program__attach_iter(p->bpf->skel->progs.finish, NULL);
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1, rc = 0;
+	char nothing[8];
+
+	if (fd < 0 || read(fd, nothing, sizeof(nothing)) < 0)
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return rc;
+}
+
 void bpf_finish(struct probe *p)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	uint64_t faults;
+	int rc;
 
 	if (!p->bpf)
 		return;
@@ -414,9 +447,10 @@ void bpf_finish(struct probe *p)
 	close_fault_events(p->bpf);
 	coldprof_bpf__detach(p->bpf->skel);
 	ring_buffer__consume(p->bpf->ring);
-	if (bpf_prog_test_run_opts(bpf_program__fd(p->bpf->skel->progs.finish), &opts))
+	rc = run_finish(p);
+	if (rc < 0)
 		trace_note(p->trace, "bpf", "warning", UNKNOWN,
-			   "the last pieces of living threads are missing: %s", strerror(errno));
+			   "the last pieces of living threads are missing: %s", strerror(-rc));
 	ring_buffer__consume(p->bpf->ring);
 	report(p, faults);
 }

@@ -42,6 +42,11 @@ struct kernel_head {
 	uint64_t at_ns; /* of the event, or begin of the first operation */
 };
 
+/* How the entry of an observed thread begins, as coldprof writes that of the root; the rest is 0. */
+struct kernel_thread {
+	int32_t pid, tid;
+};
+
 /* EXIT: the head alone. */
 
 /*
