@@ -45,14 +45,14 @@ int fill_add(struct bpf_raw_tracepoint_args *ctx)
 	folio = (void *)ctx->args[0];
 	/* A struct page of 5.15 keeps its mapping where a folio does. */
 	if (bpf_core_type_exists(struct folio))
-		mapping = BPF_CORE_READ((struct folio *)folio, mapping);
+		mapping = PEEK(folio, folio, mapping);
 	else
 		mapping = BPF_CORE_READ((struct page___5_15 *)folio, mapping);
-	inode = BPF_CORE_READ(mapping, host);
-	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) != S_IFREG)
+	inode = PEEK(address_space, mapping, host);
+	if (!inode_regular(inode))
 		return 0;
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	ino = BPF_CORE_READ(inode, i_ino);
+	dev = inode_dev(inode);
+	ino = PEEK(inode, inode, i_ino);
 	bytes = folio_bytes(folio);
 	/*
 	 * The inner of the two: a fault inside a read. One that ended in a signal never ends here.

@@ -74,14 +74,19 @@ struct {
 
 static __always_inline struct file *file_of(uint32_t fd)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd), *file = NULL;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fdtable *table = PEEK(files_struct, task->files, fdt);
+	struct file **files = PEEK(fdtable, table, fd), *file = NULL;
 
-	if (fd >= BPF_CORE_READ(table, max_fds))
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	if (fd < PEEK(fdtable, table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), files + fd);
 	return file;
+}
+
+static __always_inline bool is_log(const struct op *op)
+{
+	return (op->ino == log_ino[0] && op->dev == log_dev[0]) ||
+	       (op->ino == log_ino[1] && op->dev == log_dev[1]);
 }
 
 /* Note the file of the call; OP_NONE when it is not one of ours. */
@@ -91,26 +96,26 @@ static __always_inline void io_enter(struct thread *th, uint32_t fd, uint32_t ki
 	struct file *file = file_of(fd);
 	struct op *op = &th->op;
 	struct inode *inode;
-	uint32_t flags;
 
 	if (!file)
 		return;
-	inode = BPF_CORE_READ(file, f_inode);
-	op->regular = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFREG;
-	op->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	op->ino = BPF_CORE_READ(inode, i_ino);
-	if (kind == OP_WRITE && ((op->ino == log_ino[0] && op->dev == log_dev[0]) ||
-				 (op->ino == log_ino[1] && op->dev == log_dev[1]))) {
+	inode = PEEK(file, file, f_inode);
+	op->regular = inode_regular(inode);
+	if (!op->regular && kind != OP_WRITE)
+		return;
+	op->dev = inode_dev(inode);
+	op->ino = PEEK(inode, inode, i_ino);
+	if (kind == OP_WRITE && is_log(op)) {
 		op->buffer = ARG(regs, 1);
 		op->count = ARG(regs, 2);
 		kind = OP_LOG;
 	} else if (!op->regular) {
 		return;
 	}
-	flags = BPF_CORE_READ(file, f_flags);
-	op->mode = kind == OP_READ ? (flags & bpf_o_direct ? KERNEL_DIRECT : KERNEL_READ)
-				   : KERNEL_WRITE;
-	op->offset = positioned ? ARG(regs, 3) : (uint64_t)BPF_CORE_READ(file, f_pos);
+	op->mode = kind != OP_READ				       ? KERNEL_WRITE
+		   : PEEK(file, file, f_flags) & bpf_o_direct ? KERNEL_DIRECT
+							       : KERNEL_READ;
+	op->offset = positioned ? ARG(regs, 3) : (uint64_t)PEEK(file, file, f_pos);
 	op->fd = fd;
 	op->vector = vector;
 	op->fill_bytes = 0;
@@ -145,9 +150,9 @@ static __always_inline void mmap_enter(struct thread *th, struct pt_regs *regs)
 	if (!file)
 		return;
 	populate_enter(th, 0, ARG(regs, 1));
-	inode = BPF_CORE_READ(file, f_inode);
-	th->op.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	th->op.ino = BPF_CORE_READ(inode, i_ino);
+	inode = PEEK(file, file, f_inode);
+	th->op.dev = inode_dev(inode);
+	th->op.ino = PEEK(inode, inode, i_ino);
 	th->op.offset = ARG(regs, 5);
 	th->op.from_call = 1;
 	path_tell(th, file, th->op.dev, th->op.ino);

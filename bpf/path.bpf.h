@@ -8,10 +8,6 @@
 
 #define PATH_DEPTH 48
 
-struct inode_key {
-	uint64_t dev, ino;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -91,6 +87,9 @@ static __always_inline void path_tell(struct thread *th, struct file *file, uint
 	uint8_t one = 1;
 	uint64_t size;
 
+	if (th->told.ino == ino && th->told.dev == dev)
+		return;
+	th->told = key;
 	if (bpf_map_lookup_elem(&named, &key))
 		return;
 	bpf_map_update_elem(&named, &key, &one, BPF_ANY);

@@ -22,6 +22,17 @@
  */
 #define COARSE_AFTER 192
 
+/*
+ * A member behind a pointer that the verifier does not know: a plain load where
+ * the kernel has casts (6.2), which a copy takes five times as long as.
+ */
+extern void *bpf_rdonly_cast(const void *obj, uint32_t btf_id) __ksym __weak;
+#define PEEK(type, p, member)                                                                      \
+	(&bpf_rdonly_cast                                                                          \
+		 ? ((struct type *)bpf_rdonly_cast((p), bpf_core_type_id_kernel(struct type)))     \
+			   ->member                                                                \
+		 : BPF_CORE_READ((struct type *)(p), member))
+
 /* Set by coldprof before the programs are loaded. */
 const volatile uint32_t pidns_inum;
 const volatile uint64_t log_dev[2], log_ino[2];
@@ -57,6 +68,10 @@ struct op {
 	uint32_t fd, vector, from_call, regular;
 };
 
+struct inode_key {
+	uint64_t dev, ino;
+};
+
 struct thread {
 	int32_t pid, tid; /* in coldprof's namespace; coldprof itself sets those of the root */
 	/* times */
@@ -73,6 +88,7 @@ struct thread {
 	uint32_t io_victim;
 	uint64_t oldest_ns; /* begin of the oldest slot in use; 0 none */
 	struct op op;
+	struct inode_key told; /* the last one whose path was told */
 	struct fault_slot faults[FAULT_SLOTS];
 	struct io_slot io[IO_SLOTS];
 };
@@ -100,6 +116,18 @@ struct {
 uint32_t detached; /* the run is over */
 /* Where paths begin, addresses: "/" of coldprof and its command, which may be in a chroot. */
 uint64_t top_mount, top_dentry;
+
+static __always_inline uint64_t inode_dev(struct inode *inode)
+{
+	struct super_block *sb = PEEK(inode, inode, i_sb);
+
+	return PEEK(super_block, sb, s_dev);
+}
+
+static __always_inline bool inode_regular(struct inode *inode)
+{
+	return (PEEK(inode, inode, i_mode) & S_IFMT) == S_IFREG;
+}
 
 static __always_inline void count_by(uint32_t which, uint32_t by)
 {

@@ -405,7 +405,7 @@ static void report(struct probe *p, uint64_t faults)
 	}
 	if ((n = counter(p, KERNEL_LOST_THREADS))) {
 		p->trace->tree_lost = true;
-		trace_note(p->trace, "bpf", "loss", n, "threads that found a full table");
+		trace_note(p->trace, "bpf", "loss", n, "threads for which the kernel had no memory");
 	}
 	if ((n = counter(p, KERNEL_FAULTS_UNTIMED)))
 		trace_note(p->trace, "bpf", "info", n, "page faults whose start was not seen");

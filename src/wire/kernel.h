@@ -156,7 +156,7 @@ struct kernel_log {
 /* Counters that the programs keep; read at the end. */
 enum kernel_counter {
 	KERNEL_LOST_RECORDS, /* the ring was full */
-	KERNEL_LOST_THREADS, /* the table of threads was full */
+	KERNEL_LOST_THREADS, /* no memory for the entry of a thread */
 	KERNEL_FAULT_ENDS,
 	KERNEL_FAULTS_UNTIMED, /* an end without its start */
 	KERNEL_COUNTERS,
