@@ -7,6 +7,7 @@
 #include "times.bpf.c"
 #include "listen.bpf.c"
 #include "fault.bpf.c"
+#include "mapped.bpf.c"
 #include "fill.bpf.c"
 #include "io.bpf.c"
 #include "finish.bpf.c"

@@ -3,7 +3,7 @@
  * Pages that come into the page cache: what storage
  * delivered, counted where the thread waited for it.
  */
-#include "slots.bpf.h"
+#include "mapped.bpf.h"
 
 /* A folio's pages, each age of the kernel in its own place; the flags come first in all of them. */
 static __always_inline uint64_t folio_bytes(void *folio)
@@ -30,6 +30,7 @@ static __always_inline uint64_t folio_bytes(void *folio)
 SEC("raw_tp/mm_filemap_add_to_page_cache")
 int fill_add(struct bpf_raw_tracepoint_args *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct address_space *mapping;
 	struct io_slot *s;
 	struct thread *th;
@@ -39,7 +40,7 @@ int fill_add(struct bpf_raw_tracepoint_args *ctx)
 
 	if (detached)
 		return 0;
-	th = thread_current();
+	th = thread_of(task);
 	if (!th || th->op.kind == OP_WRITE || th->op.kind == OP_LOG)
 		return 0;
 	folio = (void *)ctx->args[0];
@@ -57,6 +58,10 @@ int fill_add(struct bpf_raw_tracepoint_args *ctx)
 	/*
 	 * The inner of the two: a fault inside a read. One that ended in a signal never ends here.
 	 */
+	if (th->mapped.ino == ino && th->mapped.dev == dev && mapped_goes_on(th, task)) {
+		th->mapped.fill_bytes += bytes;
+		return 0;
+	}
 	if (th->fault_ns && (th->op.kind == OP_NONE || th->fault_ns >= th->op.start_ns)) {
 		th->fault_fill += bytes;
 		th->fault_dev = dev;
@@ -73,7 +78,7 @@ int fill_add(struct bpf_raw_tracepoint_args *ctx)
 	}
 	now = bpf_ktime_get_ns();
 	s = io_slot_of(th, dev, ino, KERNEL_FILL, now);
-	s->end_ns = now;
-	s->fill_bytes += bytes;
+	s->r.end_ns = now;
+	s->r.fill_bytes += bytes;
 	return 0;
 }

@@ -3,7 +3,7 @@
  * Run once by coldprof when the run is over, over all
  * tasks: hand over what living threads still gather.
  */
-#include "slots.bpf.h"
+#include "mapped.bpf.h"
 #include "times.bpf.h"
 
 SEC("iter/task")
@@ -16,7 +16,7 @@ int finish(struct bpf_iter__task *ctx)
 	if (!th)
 		return 0;
 	now = bpf_ktime_get_ns();
-	thread_sum(th);
+	thread_sum(th, task);
 	times_close(th, now);
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * Reads and writes of regular files, log lines, and the calls that fill a mapping without a fault.
  */
+#include "mapped.bpf.h"
 #include "path.bpf.h"
-#include "slots.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 enum {
@@ -60,6 +60,9 @@ enum {
 #define CALL_NR(regs) ((long)(regs)->syscallno)
 #endif
 
+#define S_DAX		       0x2000
+#define HUGETLBFS	       0x958458f6
+#define MAP_ANONYMOUS_FLAG     0x20
 #define MAP_LOCKED_FLAG	       0x2000
 #define MAP_POPULATE_FLAG      0x8000
 #define MADV_POPULATE_READ_NR  22
@@ -112,9 +115,9 @@ static __always_inline void io_enter(struct thread *th, uint32_t fd, uint32_t ki
 	} else if (!op->regular) {
 		return;
 	}
-	op->mode = kind != OP_READ				       ? KERNEL_WRITE
+	op->mode = kind != OP_READ			      ? KERNEL_WRITE
 		   : PEEK(file, file, f_flags) & bpf_o_direct ? KERNEL_DIRECT
-							       : KERNEL_READ;
+							      : KERNEL_READ;
 	op->offset = positioned ? ARG(regs, 3) : (uint64_t)PEEK(file, file, f_pos);
 	op->fd = fd;
 	op->vector = vector;
@@ -137,25 +140,43 @@ static __always_inline void populate_enter(struct thread *th, uint64_t address, 
 	op->kind = OP_POPULATE;
 }
 
+/* Faults in these are told neither by file nor by the count of pages. */
+static __always_inline bool is_unseen(struct inode *inode)
+{
+	struct super_block *sb = PEEK(inode, inode, i_sb);
+
+	return PEEK(inode, inode, i_flags) & S_DAX || PEEK(super_block, sb, s_magic) == HUGETLBFS;
+}
+
+/* A mapping is told by its file's name, and where its faults come by address. */
 static __always_inline void mmap_enter(struct thread *th, struct pt_regs *regs)
 {
+	bool populate = ARG(regs, 3) & (MAP_POPULATE_FLAG | MAP_LOCKED_FLAG);
+	int32_t fd = (int32_t)ARG(regs, 4);
+	struct op *op = &th->op;
 	struct inode *inode;
 	struct file *file;
-	int32_t fd;
 
-	if (!(ARG(regs, 3) & (MAP_POPULATE_FLAG | MAP_LOCKED_FLAG)))
+	if (fd < 0 || ARG(regs, 3) & MAP_ANONYMOUS_FLAG || (!populate && !by_file))
 		return;
-	fd = (int32_t)ARG(regs, 4);
-	file = fd < 0 ? NULL : file_of((uint32_t)fd);
+	file = file_of((uint32_t)fd);
 	if (!file)
 		return;
-	populate_enter(th, 0, ARG(regs, 1));
 	inode = PEEK(file, file, f_inode);
-	th->op.dev = inode_dev(inode);
-	th->op.ino = PEEK(inode, inode, i_ino);
-	th->op.offset = ARG(regs, 5);
-	th->op.from_call = 1;
-	path_tell(th, file, th->op.dev, th->op.ino);
+	if (populate)
+		populate_enter(th, 0, ARG(regs, 1));
+	else if (!inode_regular(inode) || inode_nobodys(inode))
+		return;
+	op->dev = inode_dev(inode);
+	op->ino = PEEK(inode, inode, i_ino);
+	path_tell(th, file, op->dev, op->ino);
+	if (by_file && is_unseen(inode))
+		count(KERNEL_UNSEEN_MAPS);
+	op->count = ARG(regs, 1);
+	op->offset = ARG(regs, 5);
+	op->from_call = 1;
+	if (!populate && op->count >= 1 << HUGE_BITS)
+		op->kind = OP_MAP;
 }
 
 /*
@@ -313,20 +334,33 @@ static __always_inline void populate_emit(struct thread *th, uint64_t now, long 
 	emit(&r, sizeof(r), false);
 }
 
+static __always_inline void map_emit(struct thread *th, uint64_t now, long ret)
+{
+	struct kernel_map r = {};
+
+	head_fill(&r.head, KERNEL_MAP, th, now);
+	r.dev = th->op.dev;
+	r.ino = th->op.ino;
+	r.address = (uint64_t)ret;
+	r.bytes = th->op.count;
+	r.offset = th->op.offset;
+	emit(&r, sizeof(r), false);
+}
+
 static __always_inline void io_done(struct thread *th, uint64_t now, uint64_t bytes)
 {
 	struct op *op = &th->op;
 	struct io_slot *s = io_slot_of(th, op->dev, op->ino, op->mode, op->start_ns);
 
-	s->end_ns = now;
-	s->ops++;
-	s->bytes += bytes;
-	s->fill_bytes += op->mode == KERNEL_DIRECT ? bytes : op->fill_bytes;
-	s->busy_ns += now - op->start_ns;
-	if (op->offset < s->min_offset)
-		s->min_offset = op->offset;
-	if (op->offset + bytes > s->max_offset)
-		s->max_offset = op->offset + bytes;
+	s->r.end_ns = now;
+	s->r.ops++;
+	s->r.bytes += bytes;
+	s->r.fill_bytes += op->mode == KERNEL_DIRECT ? bytes : op->fill_bytes;
+	s->r.busy_ns += now - op->start_ns;
+	if (op->offset < s->r.min_offset)
+		s->r.min_offset = op->offset;
+	if (op->offset + bytes > s->r.max_offset)
+		s->r.max_offset = op->offset + bytes;
 }
 
 SEC("tp_btf/sys_exit")
@@ -346,9 +380,13 @@ int BPF_PROG(io_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	th->op.kind = OP_NONE;
 	now = bpf_ktime_get_ns();
-	if (kind == OP_POPULATE) {
-		if (ret >= 0 || ret < -4095)
+	if (kind == OP_POPULATE || kind == OP_MAP) {
+		if (ret < 0 && ret >= -4095)
+			return 0;
+		if (kind == OP_POPULATE)
 			populate_emit(th, now, ret);
+		else
+			map_emit(th, now, ret);
 		return 0;
 	}
 	if (ret <= 0)

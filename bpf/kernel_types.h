@@ -40,10 +40,12 @@ struct pid {
 
 struct super_block {
 	unsigned int s_dev;
+	unsigned long s_flags, s_magic;
 } KERNEL_TYPE;
 
 struct inode {
 	unsigned short i_mode;
+	unsigned int i_flags;
 	unsigned long i_ino;
 	long long i_size;
 	struct super_block *i_sb;
@@ -98,7 +100,12 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL_TYPE;
 
+struct percpu_counter {
+	long long count;
+} KERNEL_TYPE;
+
 struct mm_struct {
+	struct percpu_counter rss_stat[4];
 	unsigned long arg_start, arg_end;
 	struct file *exe_file;
 } KERNEL_TYPE;
@@ -116,6 +123,7 @@ struct task_struct {
 	unsigned int __state;
 	int pid, tgid;
 	int exit_code;
+	unsigned long min_flt, maj_flt;
 	unsigned in_iowait : 1;
 	struct pid *thread_pid;
 	struct mm_struct *mm;

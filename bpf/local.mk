@@ -7,6 +7,8 @@ BPF_INPUTS = \
 	%D%/io.bpf.c \
 	%D%/kernel_types.h \
 	%D%/listen.bpf.c \
+	%D%/mapped.bpf.c \
+	%D%/mapped.bpf.h \
 	%D%/path.bpf.h \
 	%D%/slots.bpf.h \
 	%D%/state.bpf.h \
@@ -29,5 +31,5 @@ bpf/coldprof.skel.h: bpf/coldprof.bpf.o
 	$(AM_V_GEN)$(BPFTOOL) gen skeleton bpf/coldprof.bpf.o name coldprof_bpf > $@-t && mv $@-t $@
 
 # Before BUILT_SOURCES there is no dependency to go by.
-src/probe/libcoldprof_a-bpf.$(OBJEXT): bpf/coldprof.skel.h
+src/probe/libcoldprof_a-bpf.$(OBJEXT) src/probe/libcoldprof_a-bpf_end.$(OBJEXT): bpf/coldprof.skel.h
 endif

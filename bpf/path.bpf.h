@@ -99,6 +99,7 @@ static __always_inline void path_tell(struct thread *th, struct file *file, uint
 	head_fill(&room->head, KERNEL_PATH, th, bpf_ktime_get_ns());
 	room->dev = dev;
 	room->ino = ino;
+	room->magic = BPF_CORE_READ(file, f_inode, i_sb, s_magic);
 	room->size_bytes = (uint64_t)BPF_CORE_READ(file, f_inode, i_size);
 	path_walk(file, &room->path);
 	size = sizeof(*room) - sizeof(room->path.names) + room->path.bytes;

@@ -10,6 +10,7 @@
 
 #define S_IFMT	      0170000
 #define S_IFREG	      0100000
+#define SB_NOUSER     (1ull << 31)
 #define O_DIRECT_FLAG (bpf_o_direct)
 
 #define FAULT_SLOTS  6
@@ -37,26 +38,22 @@ extern void *bpf_rdonly_cast(const void *obj, uint32_t btf_id) __ksym __weak;
 const volatile uint32_t pidns_inum;
 const volatile uint64_t log_dev[2], log_ino[2];
 const volatile uint32_t bpf_o_direct = 040000;
+const volatile bool
+	by_file; /* faults as the kernel tells their files: mapped.bpf.c, not fault.bpf.c */
 const volatile uint64_t wake_bytes; /* the ring wakes coldprof when it holds so much */
 
 enum thread_state { RUN, RUNNABLE, IO_WAIT, SLEEP };
 
-enum op_kind { OP_NONE, OP_READ, OP_WRITE, OP_LOG, OP_POPULATE };
+enum op_kind { OP_NONE, OP_READ, OP_WRITE, OP_LOG, OP_POPULATE, OP_MAP };
 
+/* Gathered as the records that they become; their head lacks the thread. */
 struct fault_slot {
 	uint64_t region; /* 0 free */
-	uint64_t start_ns, end_ns;
-	uint64_t min_address, max_address;
-	uint64_t wait_ns, fill_bytes, dev, ino;
-	uint32_t faults, major;
+	struct kernel_faults r;
 };
 
 struct io_slot {
-	uint64_t dev, ino;
-	uint64_t start_ns, end_ns; /* start 0: free */
-	uint64_t bytes, fill_bytes, busy_ns;
-	uint64_t min_offset, max_offset;
-	uint32_t ops, mode;
+	struct kernel_io r; /* head.at_ns 0: free */
 };
 
 /* The system call that the thread is in, where it is one of ours. */
@@ -72,6 +69,25 @@ struct inode_key {
 	uint64_t dev, ino;
 };
 
+/*
+ * A fault in a file, from the first that the kernel told of it (mapped.bpf.c). It
+ * goes on as long as the kernel has not counted it among the faults of its task.
+ */
+struct mapped {
+	uint64_t dev, ino;	   /* ino 0: none */
+	uint64_t count;		   /* of the task when it began */
+	uint64_t start_ns, end_ns; /* end: when it was last heard of */
+	uint64_t min, max;	   /* offsets */
+	uint64_t fill_bytes;
+};
+
+/* The last fault of any kind, until it is known whether it mapped a huge page. */
+struct begun {
+	uint64_t address, at_ns; /* at_ns: of the first in this huge page */
+	int64_t pages;		 /* of files that the process had then */
+	uint32_t told;		 /* its file was told */
+};
+
 struct thread {
 	int32_t pid, tid; /* in coldprof's namespace; coldprof itself sets those of the root */
 	/* times */
@@ -79,7 +95,9 @@ struct thread {
 	uint64_t since_ns, bin_ns; /* 0: not seen yet */
 	uint64_t spent_ns[4];
 	uint64_t yields;
-	/* faults */
+	/* faults, by file or by address */
+	struct mapped mapped;
+	struct begun begun;
 	uint64_t fault_ns, fault_address, fault_fill, fault_dev, fault_ino;
 	uint64_t window_ns;
 	uint32_t evictions, fault_victim;
@@ -127,6 +145,14 @@ static __always_inline uint64_t inode_dev(struct inode *inode)
 static __always_inline bool inode_regular(struct inode *inode)
 {
 	return (PEEK(inode, inode, i_mode) & S_IFMT) == S_IFREG;
+}
+
+/* On the kernel's own mount: shared memory and memfds, which are nobody's files. */
+static __always_inline bool inode_nobodys(struct inode *inode)
+{
+	struct super_block *sb = PEEK(inode, inode, i_sb);
+
+	return PEEK(super_block, sb, s_flags) & SB_NOUSER;
 }
 
 static __always_inline void count_by(uint32_t which, uint32_t by)

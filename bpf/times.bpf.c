@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What each thread does: runs, waits for a processor, waits for I/O, sleeps. */
-#include "slots.bpf.h"
+#include "mapped.bpf.h"
 #include "times.bpf.h"
 
 SEC("tp_btf/sched_switch")
@@ -20,12 +20,15 @@ int BPF_PROG(times_switch, bool preempt, struct task_struct *prev, struct task_s
 		else if (BPF_CORE_READ_BITFIELD(prev, in_iowait))
 			state = IO_WAIT;
 		times_move(out, state, now);
-		if (out->oldest_ns && now - out->oldest_ns >= KERNEL_BIN_NS)
-			slots_flush(out);
+		thread_out(out, prev, now);
 	}
 	in = thread_of(next);
-	if (in)
-		times_move(in, RUN, now ? now : bpf_ktime_get_ns());
+	if (in) {
+		now = now ? now : bpf_ktime_get_ns();
+		times_move(in, RUN, now);
+		if (mapped_goes_on(in, next))
+			in->mapped.end_ns = now;
+	}
 	return 0;
 }
 

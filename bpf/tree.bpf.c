@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The process tree: fork, exec, exit, names. */
+#include "mapped.bpf.h"
 #include "path.bpf.h"
-#include "slots.bpf.h"
 #include "times.bpf.h"
 
 struct {
@@ -56,7 +56,7 @@ int BPF_PROG(tree_exec, struct task_struct *task, int old_pid, struct linux_binp
 	th = thread_of(task);
 	if (!th)
 		return 0;
-	slots_flush(th);
+	thread_flush(th);
 	/*
 	 * A thread that is not the first called exec: it
 	 * takes over the number of the first, which is gone.
@@ -98,7 +98,7 @@ int BPF_PROG(tree_exit, struct task_struct *task)
 	th = thread_of(task);
 	if (!th)
 		return 0;
-	thread_sum(th);
+	thread_sum(th, task);
 	head_fill(&r, KERNEL_EXIT, th, bpf_ktime_get_ns());
 	times_close(th, r.at_ns);
 	bpf_task_storage_delete(&threads, task);

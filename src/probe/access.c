@@ -189,6 +189,31 @@ void access_faults(struct probe *p, const struct fault_piece *f)
 	add_piece(p, f, file, min, max);
 }
 
+void access_mapped(struct probe *p, const struct fault_piece *f)
+{
+	int32_t file = files_known(p, f->dev, f->ino);
+
+	/* Until its first exec the root runs in coldprof's own files, mapped before all this began. */
+	if (file == NO_INDEX && f->process == 0 && p->trace->processes.v[0].exec_ns == UNKNOWN)
+		return;
+	p->file_faults += f->faults;
+	file = files_get(p, f->dev, f->ino, NULL);
+	if (!p->trace->files.v[file].path)
+		files_name(p, file, f->pid);
+	add_piece(p, f, file, f->min_address, f->max_address);
+}
+
+void access_huge(struct probe *p, const struct fault_piece *f)
+{
+	uint64_t min, max;
+	int32_t file = maps_find(p, f->pid, f->min_address, f->end_ns, &min);
+
+	if (file == NO_INDEX || maps_find(p, f->pid, f->max_address, f->end_ns, &max) != file)
+		return;
+	p->file_faults += f->faults;
+	add_piece(p, f, file, min, max);
+}
+
 void access_populate(struct probe *p, const struct fault_piece *f)
 {
 	struct access a = {

@@ -44,41 +44,35 @@ void bpf_close(struct probe *p)
 #include "base/clock.h"
 #include "base/str.h"
 #include "model/model.h"
+#include "probe/bpf.h"
 #include "wire/kernel.h"
 
-#include <coldprof.skel.h>
+#define FACT_PROGRAMS 4
 
-#define FAULT_EVENTS  3
-#define FACT_PROGRAMS 3
-
-/* A program that the kernel did not take. */
-struct refusal {
-	char name[32];
-	int rc;
-};
-
-struct bpf {
-	struct coldprof_bpf *skel;
-	struct ring_buffer *ring;
-	int fault_fds[FAULT_EVENTS];
-	VEC(struct refusal) refusals;
-};
+/* Which way of seeing faults a program belongs to. */
+enum way { BOTH, BY_ADDRESS, BY_FILE };
 
 /* Which facts need which programs: all of a row's must be attached, or none is. */
 static const struct {
 	unsigned saw;
 	const char *what;
 	const char *programs[FACT_PROGRAMS];
+	enum way way;
 } facts[] = {
-	{SAW_TREE, "the process tree", {"tree_fork", "tree_exec", "tree_exit"}},
-	{0, "names of processes", {"tree_rename"}},
-	{SAW_READS | SAW_LOG, "reads and log lines", {"io_sys_enter", "io_sys_exit"}},
-	{SAW_FILLS, "page-cache fills", {"fill_add"}},
-	{SAW_TIMES, "what threads do", {"times_switch", "times_wakeup", "times_wakeup_new"}},
-	{SAW_LISTEN, "listening sockets", {"listen_state"}},
+	{SAW_TREE, "the process tree", {"tree_fork", "tree_exec", "tree_exit"}, BOTH},
+	{0, "names of processes", {"tree_rename"}, BOTH},
+	{SAW_READS | SAW_LOG, "reads and log lines", {"io_sys_enter", "io_sys_exit"}, BOTH},
+	{SAW_FILLS, "page-cache fills", {"fill_add"}, BOTH},
+	{SAW_TIMES, "what threads do", {"times_switch", "times_wakeup", "times_wakeup_new"}, BOTH},
+	{SAW_LISTEN, "listening sockets", {"listen_state"}, BOTH},
 	{SAW_FAULTS | SAW_WAITS,
 	 "page faults",
-	 {"fault_start", "fault_end_minor", "fault_end_major"}},
+	 {"fault_start", "fault_end_minor", "fault_end_major"},
+	 BY_ADDRESS},
+	{SAW_FAULTS | SAW_WAITS,
+	 "page faults",
+	 {"mapped_fault", "mapped_around", "mapped_begun_user", "mapped_begun_kernel"},
+	 BY_FILE},
 };
 
 #define FACTS (sizeof(facts) / sizeof(facts[0]))
@@ -94,8 +88,6 @@ __attribute__((format(printf, 2, 0))) static int hear(enum libbpf_print_level le
 	if (level != LIBBPF_WARN)
 		return 0;
 	vsnprintf(line, sizeof(line), format, ap);
-	if (getenv("COLDPROF_BPF_DEBUG"))
-		fprintf(stderr, "%s", line);
 	if (!refused[0] && sscanf(line, "libbpf: prog '%31[^']'", name) == 1)
 		snprintf(refused, sizeof(refused), "%s", name);
 	return 0;
@@ -110,6 +102,7 @@ static int set_constants(struct probe *p, struct coldprof_bpf *skel)
 	skel->rodata->pidns_inum = p->trace->pid_ns;
 	skel->rodata->bpf_o_direct = O_DIRECT;
 	skel->rodata->wake_bytes = 1 << 20;
+	skel->rodata->by_file = p->faults_by_file;
 	for (i = 0; i < 2; i++) {
 		skel->rodata->log_dev[i] = p->opt.log_dev[i];
 		/* No file has inode ~0. */
@@ -145,13 +138,40 @@ static void refuse_asked(struct bpf *b)
 		refuse(b, name, -EPERM);
 }
 
+/* Not the facts of the other way to see faults, which is this one's as long as the kernel takes it. */
+static bool is_chosen(const struct probe *p, size_t fact)
+{
+	return facts[fact].way != (p->faults_by_file ? BY_ADDRESS : BY_FILE);
+}
+
+static void choose_programs(struct probe *p, struct coldprof_bpf *skel)
+{
+	struct bpf_program *prog;
+
+	for (size_t i = 0; i < FACTS; i++)
+		for (size_t j = 0; j < FACT_PROGRAMS && facts[i].programs[j]; j++) {
+			prog = bpf_object__find_program_by_name(skel->obj, facts[i].programs[j]);
+			if (!is_chosen(p, i) || refusal_of(p->bpf, facts[i].programs[j]))
+				bpf_program__set_autoload(prog, false);
+		}
+}
+
+/* By file, unless the kernel is too old or has refused a program for it. */
+static void choose_way(struct probe *p)
+{
+	p->faults_by_file = !p->opt.faults_by_address && !probe_kernel_before(6, 12);
+	for (size_t i = 0; i < FACTS; i++)
+		for (size_t j = 0; j < FACT_PROGRAMS && facts[i].programs[j]; j++)
+			if (facts[i].way == BY_FILE && refusal_of(p->bpf, facts[i].programs[j]))
+				p->faults_by_file = false;
+}
+
 /*
  * Load with every program that the kernel takes; those that it refuses are added to the refusals. Without `finish` what
  * threads gather would be missing as far as they live: a part of the bytes, shown as all of them.
  */
 static int load(struct probe *p, const char **ret_program)
 {
-	struct bpf_program *prog;
 	int rc;
 
 	refuse_asked(p->bpf);
@@ -166,10 +186,9 @@ static int load(struct probe *p, const char **ret_program)
 		skel = coldprof_bpf__open();
 		if (!skel)
 			return -errno;
+		choose_way(p);
 		rc = set_constants(p, skel);
-		bpf_object__for_each_program(
-			prog, skel->obj) if (refusal_of(p->bpf, bpf_program__name(prog)))
-			bpf_program__set_autoload(prog, false);
+		choose_programs(p, skel);
 		refused[0] = '\0';
 		if (rc == 0)
 			rc = coldprof_bpf__load(skel);
@@ -246,15 +265,6 @@ static int attach_one(struct probe *p, const char *name)
 	return *link ? 0 : -errno;
 }
 
-static void close_fault_events(struct bpf *b)
-{
-	for (int i = 0; i < FAULT_EVENTS; i++) {
-		if (b->fault_fds[i] >= 0)
-			close(b->fault_fds[i]);
-		b->fault_fds[i] = -1;
-	}
-}
-
 static void detach_one(struct probe *p, const char *name)
 {
 	struct coldprof_bpf *skel = p->bpf->skel;
@@ -262,7 +272,7 @@ static void detach_one(struct probe *p, const char *name)
 	struct bpf_link **link = link_of(skel, prog);
 
 	if (prog == skel->progs.fault_start)
-		close_fault_events(p->bpf);
+		bpf_close_fault_events(p->bpf);
 	bpf_link__destroy(*link);
 	*link = NULL;
 }
@@ -294,7 +304,8 @@ static int attach(struct probe *p, const char **ret_program)
 	size_t attached = 0, i;
 
 	for (i = 0; i < FACTS; i++) {
-		rc[i] = attach_fact(p, facts[i].programs, &program[i]);
+		rc[i] = is_chosen(p, i) ? attach_fact(p, facts[i].programs, &program[i])
+					: -ECANCELED;
 		attached += rc[i] == 0;
 	}
 	if (!attached) {
@@ -304,7 +315,7 @@ static int attach(struct probe *p, const char **ret_program)
 	for (i = 0; i < FACTS; i++) {
 		if (rc[i] == 0)
 			p->trace->saw |= facts[i].saw;
-		else
+		else if (rc[i] != -ECANCELED)
 			trace_note(p->trace, "bpf", "warning", UNKNOWN,
 				   "%s: not observed by the kernel (program %s: %s)", facts[i].what,
 				   program[i], strerror(-rc[i]));
@@ -354,105 +365,12 @@ int bpf_open(struct probe *p, const char **ret_program)
 		bpf_close(p);
 		return rc;
 	}
+	p->faults_by_file = p->faults_by_file && p->trace->saw & SAW_FAULTS;
 	if (p->trace->saw & SAW_TREE)
 		p->tree_by = TREE_BPF;
 	if (!p->opt.log_ino[0] && !p->opt.log_ino[1])
 		p->trace->saw &= ~(unsigned)SAW_LOG;
 	return 0;
-}
-
-void bpf_drain(struct probe *p)
-{
-	if (p->bpf)
-		ring_buffer__consume(p->bpf->ring);
-}
-
-static uint64_t counter(struct probe *p, uint32_t which)
-{
-	int cpus = libbpf_num_possible_cpus(), i;
-	uint64_t sum = 0, *values;
-
-	if (cpus <= 0)
-		return 0;
-	values = xcalloc((size_t)cpus, sizeof(*values));
-	if (bpf_map_lookup_elem(bpf_map__fd(p->bpf->skel->maps.counters), &which, values) == 0)
-		for (i = 0; i < cpus; i++)
-			sum += values[i];
-	free(values);
-	return sum;
-}
-
-/* Faults as the events themselves counted them. */
-static uint64_t event_count(struct probe *p)
-{
-	uint64_t sum = 0, n;
-	int i;
-
-	for (i = 1; i < FAULT_EVENTS; i++)
-		if (p->bpf->fault_fds[i] >= 0 &&
-		    read(p->bpf->fault_fds[i], &n, sizeof(n)) == sizeof(n))
-			sum += n;
-	return sum;
-}
-
-static void report(struct probe *p, uint64_t faults)
-{
-	uint64_t ends = counter(p, KERNEL_FAULT_ENDS), n;
-
-	if ((n = counter(p, KERNEL_LOST_RECORDS))) {
-		p->trace->tree_lost = true;
-		trace_note(p->trace, "bpf", "loss", n, "records that found a full ring");
-	}
-	if ((n = counter(p, KERNEL_LOST_THREADS))) {
-		p->trace->tree_lost = true;
-		trace_note(p->trace, "bpf", "loss", n, "threads for which the kernel had no memory");
-	}
-	if ((n = counter(p, KERNEL_FAULTS_UNTIMED)))
-		trace_note(p->trace, "bpf", "info", n, "page faults whose start was not seen");
-	/* A few come after the end of their thread. */
-	if (faults > ends)
-		trace_note(p->trace, "bpf", faults - ends > faults / 100 ? "loss" : "info",
-			   faults - ends, "page faults that no program saw");
-	if (p->record_strays)
-		trace_note(p->trace, "bpf", "loss", p->record_strays,
-			   "records of unknown processes");
-	trace_note(p->trace, "bpf", "info", p->records, "records from the kernel");
-	trace_note(p->trace, "bpf", "info", p->record_bytes, "bytes of records from the kernel");
-}
-
-/* Let the program go over all tasks; it shows nothing. Returns: 0 or -errno. */
-static int run_finish(struct probe *p)
-{
-	struct bpf_link *link = bpf_program__attach_iter(p->bpf->skel->progs.finish, NULL);
-	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1, rc = 0;
-	char nothing[8];
-
-	if (fd < 0 || read(fd, nothing, sizeof(nothing)) < 0)
-		rc = -errno;
-	if (fd >= 0)
-		close(fd);
-	bpf_link__destroy(link);
-	return rc;
-}
-
-void bpf_finish(struct probe *p)
-{
-	uint64_t faults;
-	int rc;
-
-	if (!p->bpf)
-		return;
-	p->bpf->skel->bss->detached = 1;
-	faults = event_count(p);
-	close_fault_events(p->bpf);
-	coldprof_bpf__detach(p->bpf->skel);
-	ring_buffer__consume(p->bpf->ring);
-	rc = run_finish(p);
-	if (rc < 0)
-		trace_note(p->trace, "bpf", "warning", UNKNOWN,
-			   "the last pieces of living threads are missing: %s", strerror(-rc));
-	ring_buffer__consume(p->bpf->ring);
-	report(p, faults);
 }
 
 void bpf_close(struct probe *p)

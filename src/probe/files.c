@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/inside.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,28 +11,64 @@
 #include "base/str.h"
 #include "model/model.h"
 
+/* Processes that are asked for the name of a file that they have mapped. */
+#define LOOKS 8
+
 struct file_key {
 	uint64_t dev, ino;
 };
 
+/* dev 0: an inode of an overlay, whose number is that of the file below it. */
 struct file_entry {
 	struct file_key key;
+	int32_t looked; /* so many times for a name */
 	int32_t index;
 	UT_hash_handle hh;
 };
 
-int32_t files_get(struct probe *p, uint64_t dev, uint64_t ino, const char *path)
+static struct file_entry *find(struct probe *p, uint64_t dev, uint64_t ino)
 {
 	struct file_key key = {dev, ino};
 	struct file_entry *e;
-	struct file *f;
 
 	HASH_FIND(hh, p->files, &key, sizeof(key), e);
+	return e;
+}
+
+static struct file_entry *add(struct probe *p, uint64_t dev, uint64_t ino, int32_t index)
+{
+	struct file_entry *e = xcalloc(1, sizeof(*e));
+
+	e->key = (struct file_key){dev, ino};
+	e->index = index;
+	HASH_ADD(hh, p->files, key, sizeof(e->key), e);
+	return e;
+}
+
+void files_alias(struct probe *p, uint64_t ino, int32_t file)
+{
+	if (!find(p, 0, ino))
+		add(p, 0, ino, file);
+}
+
+int32_t files_known(struct probe *p, uint64_t dev, uint64_t ino)
+{
+	const struct file_entry *e = find(p, dev, ino);
+
+	if (!e)
+		e = find(p, 0, ino);
+	return e ? e->index : NO_INDEX;
+}
+
+int32_t files_get(struct probe *p, uint64_t dev, uint64_t ino, const char *path)
+{
+	struct file_entry *e = find(p, dev, ino), *over;
+	struct file *f;
+
+	if (!e && !path && (over = find(p, 0, ino)))
+		e = add(p, dev, ino, over->index);
 	if (!e) {
-		e = xcalloc(1, sizeof(*e));
-		e->key = key;
-		e->index = (int32_t)p->trace->files.n;
-		HASH_ADD(hh, p->files, key, sizeof(e->key), e);
+		e = add(p, dev, ino, (int32_t)p->trace->files.n);
 		f = vec_add(&p->trace->files);
 		f->dev = dev;
 		f->ino = ino;
@@ -42,6 +79,18 @@ int32_t files_get(struct probe *p, uint64_t dev, uint64_t ino, const char *path)
 	if (!f->path && path && path[0] == '/')
 		f->path = trace_str(p->trace, path);
 	return e->index;
+}
+
+void files_name(struct probe *p, int32_t file, int32_t pid)
+{
+	struct file *f = &p->trace->files.v[file];
+	struct file_entry *e = find(p, f->dev, f->ino);
+	char path[PATH_MAX];
+
+	if (!e || e->looked++ >= LOOKS ||
+	    procfs_mapped(pid, f->dev, f->ino, path, sizeof(path)) < 0)
+		return;
+	f->path = trace_str(p->trace, path);
 }
 
 void files_free(struct probe *p)

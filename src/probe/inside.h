@@ -91,11 +91,15 @@ struct probe {
 	struct log_part *log;
 	struct last_time *last_times;
 	VEC(struct fault_piece) pending;
-	uint64_t anonymous_faults, mixed_faults;
+	bool faults_by_file; /* the kernel programs tell the files of faults: perf is not needed */
+	uint64_t file_faults, anonymous_faults, mixed_faults;
 	uint64_t records, record_bytes, record_strays; /* strays: of processes that are not known */
 	int thread_fds;
 	bool stopped;
 };
+
+/* probe.c: is the running kernel older than that? */
+bool probe_kernel_before(int major, int minor);
 
 /* tree.c: the one place that edits trace.processes and trace.execs. */
 struct proc *tree_find(struct probe *p, int32_t pid);
@@ -142,6 +146,8 @@ char *procfs_command(int32_t pid);
 int procfs_pid_ns(int32_t pid, uint32_t *ret_inode);
 /* Number of the thread in its own pid namespace. Returns: 0 or -errno. */
 int procfs_number(int32_t pid, int32_t tid, int32_t *ret_number);
+/* The name of a file that `pid` has mapped. Returns: 0, -ENOENT, or -errno. */
+int procfs_mapped(int32_t pid, uint64_t dev, uint64_t ino, char *buf, size_t size);
 /*
  * The title that a process gave itself, or NULL when
  * its command line is that of an exec. Caller frees.
@@ -172,6 +178,8 @@ void tree_mapped(struct probe *p, int32_t pid, const char *path);
 
 /* files.c: the file's index; `path` (may be NULL) is taken when none was known. */
 int32_t files_get(struct probe *p, uint64_t dev, uint64_t ino, const char *path);
+/* NO_INDEX: not met before. */
+int32_t files_known(struct probe *p, uint64_t dev, uint64_t ino);
 /* The run is over: sizes, file systems, and a name that says so for what never got a path. */
 void files_end(struct probe *p);
 void files_free(struct probe *p);
@@ -189,9 +197,18 @@ int32_t maps_find(struct probe *p, int32_t pid, uint64_t address, uint64_t at_ns
 void maps_forget(struct probe *p, uint64_t now_ns);
 void maps_free(struct probe *p);
 
+/* files.c, continued: an inode of an overlay is met again under that of the file below it. */
+void files_alias(struct probe *p, uint64_t ino, int32_t file);
+/* A file without a name that `pid` has mapped: look there, some times. */
+void files_name(struct probe *p, int32_t file, int32_t pid);
+
 /* access.c: one fault of tier 0; pieces of tier 1; reads and writes. */
 void access_fault(struct probe *p, int32_t pid, int32_t tid, uint64_t address, uint64_t at_ns);
 void access_faults(struct probe *p, const struct fault_piece *f);
+/* Faults whose file is known; `min_address` and `max_address` are offsets. */
+void access_mapped(struct probe *p, const struct fault_piece *f);
+/* Perhaps one that mapped a huge page: where its range is all of one file. */
+void access_huge(struct probe *p, const struct fault_piece *f);
 void access_populate(struct probe *p, const struct fault_piece *f);
 void access_free(struct probe *p);
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 libcoldprof_a_SOURCES += \
 	%D%/access.c \
-	%D%/bpf.c \
+	%D%/bpf.c %D%/bpf.h \
+	%D%/bpf_end.c \
 	%D%/files.c \
 	%D%/inside.h \
 	%D%/listen.c \

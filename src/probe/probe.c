@@ -107,13 +107,13 @@ static void add_root(struct probe *p)
 		p->trace->processes.v[root->index].exe = trace_str(p->trace, exe);
 }
 
-static bool kernel_is_old(void)
+bool probe_kernel_before(int major, int minor)
 {
 	struct utsname u;
-	int major, minor;
+	int is_major, is_minor;
 
-	return uname(&u) == 0 && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
-	       major * 1000 + minor < 5015;
+	return uname(&u) == 0 && sscanf(u.release, "%d.%d", &is_major, &is_minor) == 2 &&
+	       (is_major < major || (is_major == major && is_minor < minor));
 }
 
 static void note_tier_0(struct probe *p, int rc, const char *program)
@@ -126,7 +126,7 @@ static void note_tier_0(struct probe *p, int rc, const char *program)
 				      : " (needs root, or CAP_BPF and CAP_PERFMON)";
 	else if (rc == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) < 0)
 		why = "the kernel does not tell its types in /sys/kernel/btf/vmlinux";
-	else if (kernel_is_old())
+	else if (probe_kernel_before(5, 15))
 		next = " (Linux 5.15 and newer take them)";
 	trace_note(p->trace, "bpf", "warning", UNKNOWN,
 		   "tier 0: kernel probes cannot be loaded: %s%s%s%s%s", program ? "program " : "",
@@ -147,6 +147,9 @@ static void choose(struct probe *p)
 			   "tier 0: kernel probes are not built in");
 	else if (rc != -ECANCELED)
 		note_tier_0(p, rc, program);
+	/* Mappings are told with the faults, and nothing else is missing. */
+	if (p->faults_by_file && p->tree_by == TREE_BPF)
+		return;
 	rc = p->opt.max_tier >= 0 ? perf_open(p, !(p->trace->saw & SAW_FAULTS)) : -ECANCELED;
 	if (rc < 0) {
 		if (rc != -ECANCELED)
@@ -271,6 +274,9 @@ static void take(struct probe *p, bool all)
 	bpf_drain(p);
 	if (p->perf) {
 		until_ns = perf_drain(p, all);
+		resolve(p, until_ns);
+		maps_forget(p, clock_now_ns());
+	} else if (p->faults_by_file) {
 		resolve(p, until_ns);
 		maps_forget(p, clock_now_ns());
 	} else {

@@ -5,6 +5,7 @@
  * sets trace.saw.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,6 +16,8 @@ struct trace;
 struct probe_options {
 	pid_t root_pid; /* stopped at its barrier: nothing of it is missed */
 	int max_tier;	/* 0 or 1; -1: /proc alone */
+	/* See faults as kernels before 6.12 have to, also where the kernel tells their files. */
+	bool faults_by_address;
 	/*
 	 * The files behind the root's stdout and stderr (st_dev as the
 	 * kernel encodes it, st_ino): only writes to these are log.

@@ -155,6 +155,31 @@ int procfs_number(int32_t pid, int32_t tid, int32_t *ret_number)
 	return 0;
 }
 
+int procfs_mapped(int32_t pid, uint64_t dev, uint64_t ino, char *buf, size_t size)
+{
+	char path[64], *text, *line, *save = NULL;
+	ssize_t n;
+
+	proc_path(path, sizeof(path), pid, "maps");
+	n = io_read_file(path, 16 << 20, &text);
+	if (n < 0)
+		return (int)n;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned maj, min;
+		unsigned long long number;
+		int at = 0;
+
+		if (sscanf(line, "%*x-%*x %*s %*x %x:%x %llu %n", &maj, &min, &number, &at) != 3 ||
+		    number != ino || ((uint64_t)maj << 20 | min) != dev || line[at] != '/')
+			continue;
+		snprintf(buf, size, "%s", line + at);
+		free(text);
+		return 0;
+	}
+	free(text);
+	return -ENOENT;
+}
+
 char *procfs_title(int32_t pid)
 {
 	char path[64], *text, *end;

@@ -3,6 +3,7 @@
 #include "probe/inside.h"
 
 #include <arpa/inet.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 
 #include "base/mask.h"
@@ -33,6 +34,8 @@ static void on_fork(struct probe *p, const struct kernel_fork *r)
 	struct proc *proc = tree_fork(p, r->head.pid, (int32_t)r->head.value, r->head.at_ns);
 
 	pidns_set(p, proc, r->pid_ns, r->number);
+	if (p->faults_by_file)
+		maps_fork(p, (int32_t)r->head.value, r->head.pid, r->head.at_ns);
 }
 
 static void on_thread(struct probe *p, struct proc *proc, const struct kernel_fork *r)
@@ -51,6 +54,8 @@ static void on_exec(struct probe *p, struct proc *proc, const struct kernel_exec
 	free(command);
 	tree_name(p, proc, r->comm);
 	files_get(p, r->dev, r->ino, str_get(&path));
+	if (p->faults_by_file)
+		maps_exec(p, proc->pid, r->head.at_ns);
 	str_free(&path);
 }
 
@@ -62,44 +67,58 @@ static void on_listen(struct probe *p, struct proc *proc, const struct kernel_li
 	listen_add(p, proc->index, (uint16_t)r->head.value, r->head.at_ns, 0, address);
 }
 
+static struct fault_piece piece(const struct proc *proc, const struct kernel_head *head,
+				uint64_t end_ns)
+{
+	return (struct fault_piece){
+		.process = proc->index,
+		.pid = head->pid,
+		.tid = head->tid,
+		.start_ns = head->at_ns,
+		.end_ns = end_ns,
+	};
+}
+
 static void on_faults(struct probe *p, struct proc *proc, const struct kernel_faults *r)
 {
-	struct fault_piece f = {
-		.process = proc->index,
-		.pid = r->head.pid,
-		.tid = r->head.tid,
-		.start_ns = r->head.at_ns,
-		.end_ns = r->end_ns,
-		.min_address = r->min_address,
-		.max_address = r->max_address,
-		.wait_ns = r->wait_ns,
-		.fill_bytes = r->fill_bytes,
-		.dev = r->dev,
-		.ino = r->ino,
-		.faults = r->faults,
-	};
+	struct fault_piece f = piece(proc, &r->head, r->end_ns);
 
-	vec_push(&p->pending, f);
+	f.min_address = r->min;
+	f.max_address = r->max;
+	f.wait_ns = r->wait_ns;
+	f.fill_bytes = r->fill_bytes;
+	f.dev = r->dev;
+	f.ino = r->ino;
+	f.faults = r->faults;
+	if (r->by_file)
+		access_mapped(p, &f);
+	else if (p->faults_by_file)
+		access_huge(p, &f);
+	else
+		vec_push(&p->pending, f);
+}
+
+static void on_map(struct probe *p, const struct kernel_map *r)
+{
+	maps_add(p, r->head.pid, r->head.at_ns, r->address, r->bytes, r->offset,
+		 files_get(p, r->dev, r->ino, NULL));
 }
 
 static void on_populate(struct probe *p, struct proc *proc, const struct kernel_populate *r)
 {
-	struct fault_piece f = {
-		.process = proc->index,
-		.pid = r->head.pid,
-		.tid = r->head.tid,
-		.start_ns = r->head.at_ns,
-		.end_ns = r->end_ns,
-		.min_address = r->address,
-		.max_address = r->address + r->bytes,
-		.fill_bytes = r->fill_bytes,
-		.dev = r->dev,
-		.ino = r->ino,
-		.offset = r->offset,
-		.from_call = r->from_call,
-		.populate = true,
-	};
+	struct fault_piece f = piece(proc, &r->head, r->end_ns);
 
+	f.min_address = r->address;
+	f.max_address = r->address + r->bytes;
+	f.fill_bytes = r->fill_bytes;
+	f.dev = r->dev;
+	f.ino = r->ino;
+	f.offset = r->offset;
+	f.from_call = r->from_call;
+	f.populate = true;
+	if (p->faults_by_file && f.from_call)
+		maps_add(p, f.pid, f.end_ns, r->address, r->bytes, r->offset,
+			 files_get(p, r->dev, r->ino, NULL));
 	vec_push(&p->pending, f);
 }
 
@@ -149,6 +168,8 @@ static void on_path(struct probe *p, const struct kernel_path *r)
 	int32_t file = files_get(p, r->dev, r->ino, path_text(&r->path, &path));
 
 	p->trace->files.v[file].size_bytes = r->size_bytes;
+	if (r->magic == OVERLAYFS_SUPER_MAGIC)
+		files_alias(p, r->ino, file);
 	str_free(&path);
 }
 
@@ -171,6 +192,9 @@ static void on_proc_record(struct probe *p, struct proc *proc, const void *data)
 		break;
 	case KERNEL_LISTEN:
 		on_listen(p, proc, data);
+		break;
+	case KERNEL_MAP:
+		on_map(p, data);
 		break;
 	case KERNEL_FAULTS:
 		on_faults(p, proc, data);

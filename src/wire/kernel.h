@@ -32,6 +32,7 @@ enum kernel_kind {
 	KERNEL_TIMES,
 	KERNEL_PATH,
 	KERNEL_LOG,
+	KERNEL_MAP,
 	KERNEL_THREAD,
 };
 
@@ -88,6 +89,7 @@ struct kernel_exec {
 struct kernel_path {
 	struct kernel_head head;
 	uint64_t dev, ino, size_bytes;
+	uint64_t magic; /* of the file system */
 	struct kernel_names path;
 };
 
@@ -98,15 +100,25 @@ struct kernel_listen {
 	uint8_t address[16];
 };
 
-/* Faults of one thread in one region. The file is found by the addresses. */
+/*
+ * Faults of one thread in one region. By address: the file is found by the mappings; dev and ino are
+ * of a file that was filled meanwhile, 0 none was. By file: `min` and `max` are offsets in dev and ino.
+ */
 struct kernel_faults {
 	struct kernel_head head;
 	uint64_t end_ns;
-	uint64_t min_address, max_address;
+	uint64_t min, max; /* of the first bytes that were asked for */
 	uint64_t wait_ns;
 	uint64_t fill_bytes; /* put into the page cache meanwhile */
-	uint64_t dev, ino;   /* of the file that was filled; 0 none was */
-	uint32_t faults, major;
+	uint64_t dev, ino;
+	uint32_t faults, by_file;
+};
+
+/* A mapping of a file that a huge page fits in: its faults come by address. */
+struct kernel_map {
+	struct kernel_head head;
+	uint64_t dev, ino;
+	uint64_t address, bytes, offset;
 };
 
 enum kernel_io_mode {
@@ -155,10 +167,11 @@ struct kernel_log {
 
 /* Counters that the programs keep; read at the end. */
 enum kernel_counter {
-	KERNEL_LOST_RECORDS, /* the ring was full */
-	KERNEL_LOST_THREADS, /* no memory for the entry of a thread */
-	KERNEL_FAULT_ENDS,
+	KERNEL_LOST_RECORDS,   /* the ring was full */
+	KERNEL_LOST_THREADS,   /* no memory for the entry of a thread */
+	KERNEL_FAULT_ENDS,     /* faults, of files and others */
 	KERNEL_FAULTS_UNTIMED, /* an end without its start */
+	KERNEL_UNSEEN_MAPS,    /* mappings of files whose faults no program sees */
 	KERNEL_COUNTERS,
 };
 

@@ -3,6 +3,8 @@
  * Faults, reads, writes and populated mappings of one file, against a guest that knows what it did.
  */
 #include <libgen.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include "tests/unit/probe_run.h"
 
@@ -23,13 +25,14 @@
 #define READ_BYTES ((size_t)13 << 20)
 #define READ_SIZE  ((size_t)4096 * 13)
 
-enum how { IN_ORDER, AT_RANDOM, PLAIN, DIRECT, POPULATE, LOCKED, ADVISED, WRITTEN };
+enum how { IN_ORDER, AT_RANDOM, HUGE_PAGES, PLAIN, DIRECT, POPULATE, LOCKED, ADVISED, WRITTEN };
 
 struct truth {
 	char path[4096];
 	enum how how;
 	uint64_t start_ns, end_ns;
 	uint64_t minor, major, bytes, ops;
+	uint64_t huge;	   /* pages that the machine mapped meanwhile */
 	uint64_t delay_ns; /* ready to run, without a processor */
 	int error;
 	volatile uint64_t sum;
@@ -60,7 +63,7 @@ static void map_guest(struct truth *truth, int fd)
 	}
 	if (truth->how == AT_RANDOM)
 		madvise(at, FILE_BYTES, MADV_RANDOM);
-	if (truth->how == IN_ORDER || truth->how == AT_RANDOM)
+	if (truth->how == IN_ORDER || truth->how == AT_RANDOM || truth->how == HUGE_PAGES)
 		walk(truth, at);
 	if (truth->how == LOCKED && syscall(SYS_mlock, at, FILE_BYTES) < 0)
 		truth->error = errno;
@@ -109,6 +112,21 @@ static uint64_t delay_ns(void)
 	return delay;
 }
 
+/* Huge pages of files that the machine ever mapped. */
+static uint64_t huge_pages(void)
+{
+	FILE *f = fopen("/proc/vmstat", "re");
+	unsigned long long n = 0;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "thp_file_mapped %llu", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
 static void guest(void *arg)
 {
 	struct truth *truth = arg;
@@ -118,6 +136,7 @@ static void guest(void *arg)
 	int fd = open(truth->path, flags | O_CLOEXEC);
 	struct rusage before, after;
 
+	truth->huge = huge_pages();
 	getrusage(RUSAGE_SELF, &before);
 	truth->delay_ns = delay_ns();
 	truth->start_ns = clock_now_ns();
@@ -130,11 +149,13 @@ static void guest(void *arg)
 	truth->end_ns = clock_now_ns();
 	truth->delay_ns = delay_ns() - truth->delay_ns;
 	getrusage(RUSAGE_SELF, &after);
+	truth->huge = huge_pages() - truth->huge;
 	truth->minor = (uint64_t)(after.ru_minflt - before.ru_minflt);
 	truth->major = (uint64_t)(after.ru_majflt - before.ru_majflt);
 }
 
 static struct truth *truth;
+static bool by_address; /* faults as kernels before 6.12 tell them */
 
 static void run(struct observed *o, int tier, enum how how)
 {
@@ -144,7 +165,8 @@ static void run(struct observed *o, int tier, enum how how)
 	memset(truth, 0, sizeof(*truth));
 	memcpy(truth->path, path, sizeof(path));
 	truth->how = how;
-	observe(o, &(struct probe_options){.max_tier = tier}, guest, truth);
+	observe(o, &(struct probe_options){.max_tier = tier, .faults_by_address = by_address},
+		guest, truth);
 }
 
 static void show(const struct sums *s)
@@ -211,6 +233,97 @@ out:
 	trace_done(&o.t);
 }
 
+/* Every so many bytes of the file were asked for, by those that have an offset. */
+static bool covered(const struct trace *t, const char *path, uint64_t step)
+{
+	bool seen[FILE_BYTES >> 20] = {false};
+	uint64_t n = FILE_BYTES / step, hits = 0;
+
+	vec_for_each (a, &t->accesses) {
+		if (a->file < 0 || !t->files.v[a->file].path || a->min_offset == UNKNOWN ||
+		    strcmp(t->files.v[a->file].path, path) != 0)
+			continue;
+		for (uint64_t i = a->min_offset / step; i <= a->max_offset / step && i < n; i++)
+			seen[i] = true;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		hits += seen[i];
+	return hits == n;
+}
+
+/* A file that lies in the page cache in pieces of 2 MiB, which are mapped by one fault each. */
+static void test_huge(void)
+{
+	size_t size = (size_t)4 << 20;
+	char *block = calloc(1, size);
+	int fd = open(truth->path, O_RDWR | O_TRUNC | O_CLOEXEC);
+	uint64_t faults;
+	struct observed o;
+	struct sums s;
+
+	for (size_t done = 0; done < FILE_BYTES; done += size)
+		if (write(fd, block, size) != (ssize_t)size)
+			bail("cannot write %s: %s", truth->path, strerror(errno));
+	close(fd);
+	free(block);
+	run(&o, 1, HUGE_PAGES);
+	s = sum_file(&o.t, truth->path, IO_MAPPED | IO_MAPPED_RANDOM);
+	show(&s);
+	diag("%llu huge pages", (unsigned long long)truth->huge);
+	faults = truth->minor + truth->major;
+	if (!(o.t.saw & SAW_FAULTS) || !truth->huge || SANITIZED) {
+		skip(2, "no huge pages of files here, or no faults are seen");
+	} else {
+		ok(s.ops <= faults + 16 && s.ops + 64 >= faults && s.ops + 16 >= truth->huge,
+		   "faults that map huge pages");
+		ok(covered(&o.t, truth->path, (uint64_t)4 << 20), "where they are");
+	}
+	trace_done(&o.t);
+}
+
+/* A mount of an overlay over two folders below `dir`; the file moves into the first. */
+static int overlay(const char *dir, const char *over)
+{
+	char lower[2048], empty[2048], file[4096], options[8192];
+
+	snprintf(lower, sizeof(lower), "%s/lower", dir);
+	snprintf(empty, sizeof(empty), "%s/empty", dir);
+	snprintf(file, sizeof(file), "%s/file", lower);
+	snprintf(options, sizeof(options), "lowerdir=%s:%s", lower, empty);
+	if (mkdir(lower, 0755) < 0 || mkdir(empty, 0755) < 0 || mkdir(over, 0755) < 0 ||
+	    rename(truth->path, file) < 0)
+		bail("no folders for an overlay: %s", strerror(errno));
+	return unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0
+		       ? -1
+		       : mount("overlay", over, "overlay", 0, options);
+}
+
+/* Faults are of the file below; the name is that of the file above. */
+static void test_overlay(const char *dir)
+{
+	char over[2048];
+	uint64_t faults;
+	struct observed o;
+	struct sums s;
+
+	snprintf(over, sizeof(over), "%s/over", dir);
+	if (overlay(dir, over) < 0) {
+		skip(1, "no overlay can be mounted: %s", strerror(errno));
+		return;
+	}
+	snprintf(truth->path, sizeof(truth->path), "%s/file", over);
+	run(&o, 1, IN_ORDER);
+	s = sum_file(&o.t, truth->path, IO_MAPPED | IO_MAPPED_RANDOM);
+	show(&s);
+	faults = truth->minor + truth->major;
+	if (!(o.t.saw & SAW_FAULTS) || SANITIZED)
+		skip(1, "faults are not seen");
+	else
+		ok(s.ops <= faults + 16 && s.ops + 64 >= faults, "faults of a file on an overlay");
+	trace_done(&o.t);
+	umount2(over, MNT_DETACH);
+}
+
 static void test_read(enum how how, const char *name)
 {
 	unsigned mode = how == DIRECT ? IO_DIRECT : how == WRITTEN ? IO_WRITE : IO_READ;
@@ -270,7 +383,7 @@ static void test_populate(enum how how, const char *name)
 
 int main(void)
 {
-	char dir[] = "probe-file-XXXXXX", here[2048];
+	char dir[] = "probe-file-XXXXXX", here[2048], command[2100];
 
 	truth = shared(sizeof(*truth));
 	/* In the build folder: /tmp may be a tmpfs, which has no storage. */
@@ -278,17 +391,27 @@ int main(void)
 		bail("mkdtemp: %s", strerror(errno));
 	snprintf(truth->path, sizeof(truth->path), "%s/%s/file", here, dir);
 	make_file(truth->path, FILE_BYTES);
-	for (int tier = 1; tier >= 0; tier--) {
-		test_walk(tier, IN_ORDER);
-		test_walk(tier, AT_RANDOM);
+	for (int way = 0; way < 2; way++) {
+		by_address = way;
+		diag(by_address ? "faults by address"
+				: "faults by file, where the kernel tells it");
+		test_walk(1, IN_ORDER);
+		test_walk(1, AT_RANDOM);
+		test_huge();
+		test_populate(POPULATE, "MAP_POPULATE");
+		test_populate(LOCKED, "mlock");
+		test_populate(ADVISED, "MADV_POPULATE_READ");
 	}
+	by_address = false;
+	test_walk(0, IN_ORDER);
+	test_walk(0, AT_RANDOM);
 	test_read(PLAIN, "read");
 	test_read(DIRECT, "direct read");
-	test_populate(POPULATE, "MAP_POPULATE");
-	test_populate(LOCKED, "mlock");
-	test_populate(ADVISED, "MADV_POPULATE_READ");
 	test_read(WRITTEN, "write");
-	unlink(truth->path);
-	rmdir(dir);
+	snprintf(here + strlen(here), sizeof(here) - strlen(here), "/%s", dir);
+	test_overlay(here);
+	snprintf(command, sizeof(command), "rm -rf '%s'", here);
+	if (system(command) != 0)
+		diag("cannot remove %s", here);
 	return done_testing();
 }
