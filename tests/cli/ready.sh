@@ -67,6 +67,16 @@ ok "the usual paths: how late that may be" test "$(ask "select late_ns from mark
 	limit 1")" -ge 490000000
 is "the usual paths are tried where none is told" "$(cut -d' ' -f2 "$hits" | tr '\n' ' ')" "/health /v1/models / "
 
+http_proxy=http://127.0.0.1:1 all_proxy=http://127.0.0.1:1
+export http_proxy all_proxy
+begin --until "http:$port/up" -- "$serve" --port "$port" --first 302,302 --hits "$hits"
+unset http_proxy all_proxy
+ledger_shown
+kill -TERM "$us"
+finish
+is "it is asked itself, whatever proxy there is, and is not ready where it leads elsewhere" \
+	"$(cut -d' ' -f2 "$hits" | tr '\n' ' ')" "/up /up /up "
+
 # The status line decides, whenever the rest of the answer comes.
 for kind in held endless; do
 	begin --until "http:$port" --timeout 20 -- "$serve" --port "$port" --body $kind --hits "$hits"

@@ -48,6 +48,19 @@ run -n 1 --until "http:$port" -- "$serve" --port "$port" --worker >"$tmp/out" 2>
 is "-n 1 with a worker" "$?" 0
 like "it is told" "$(cat "$tmp/err")" '30 s after SIGTERM'
 is "no worker is left" "$(pgrep -f "^$serve --port $port --worker" || true)" ""
+# A cache that is still being written is waited for: the guest writes for 3 seconds, each piece soon after the last.
+mkdir "$tmp/kernels"
+TRITON_CACHE_DIR=$tmp/kernels run -q -n 1 --until "file:$tmp/up" -- sh -c ': >"$1/up"
+	i=0
+	while [ $i -lt 30 ]; do
+		echo "$i" >"$1/kernels/$i"
+		sleep 0.1
+		i=$((i + 1))
+	done
+	: >"$1/written"
+	exec sleep 60' sh "$tmp"
+is "-n 1: a guest that writes its caches" "$?" 0
+ok "-n 1: is let write them" test -e "$tmp/written"
 run -n 3 --until "http:$port" -- "$serve" --exit 7 >"$tmp/out" 2>"$tmp/err"
 is "a start that did not become ready: its status" "$?" 7
 run -n 3 --until "http:$port" -- "$serve" --exit 0 >"$tmp/out" 2>"$tmp/err"

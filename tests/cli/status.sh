@@ -112,6 +112,7 @@ like "it tells how" "$(cat "$tap_err")" 'coldprof -- nonsense'
 # Output, input and arguments pass unchanged.
 is "standard output is the guest's alone" "$(run -- printf 'a\nb')" "$(printf 'a\nb')"
 is "standard input reaches it" "$(echo through | run -q -- cat)" through
+is "short options in one word" "$(run -qn1 --until exit -- sh -c 'echo out' 2>&1)" out
 is "arguments stay as they are" "$(run -q -- printf '%s|' -n 3 --db 'a b' --)" '-n|3|--db|a b|--|'
 is "-q leaves standard error to the guest" "$(run -q --until exit -- sh -c 'echo only >&2' 2>&1)" only
 like "the ledger is on standard error" "$(run -- true 2>&1 >/dev/null)" 'process init'

@@ -2,7 +2,7 @@
 /*
  * A server of a few lines, for the tests of readiness and of ending. Options:
  *	--port N	listen there, on 127.0.0.1, and answer GET
- *	--first WORDS	answers before 200: "503,503"; "raw": bytes that are no HTTP; for ever
+ *	--first WORDS	answers before 200: "503,503"; 3xx leads to /elsewhere; "raw": bytes that are no HTTP; for ever
  *	--body KIND	held: a header that never ends; endless: a body that never does; else a FIFO: the body
  *			comes once a line can be read from it, and "whole" goes to FILE when it was taken
  *	--v6		on ::1 instead, and nothing else
@@ -12,7 +12,6 @@
  *	--say TEXT	print TEXT and a newline on standard output once listening
  *	--daemon	fork twice, exit 0 at once, serve from a new session
  *	--worker	fork a child that stays
- *	--stubborn	ignore SIGTERM
  *	--exit N	exit with N instead of serving, once listening
  */
 #include <arpa/inet.h>
@@ -109,8 +108,9 @@ static void answer(int fd)
 			status = (int)strtol(first, (char **)&first, 10);
 			first += *first == ',';
 		}
-		snprintf(reply, sizeof(reply), "HTTP/1.1 %d Word\r\nContent-Length: 3\r\n\r\nok\n",
-			 status);
+		snprintf(reply, sizeof(reply),
+			 "HTTP/1.1 %d Word\r\n%sContent-Length: 3\r\n\r\nok\n", status,
+			 status / 100 == 3 ? "Location: /elsewhere\r\n" : "");
 	}
 	if (body)
 		send_body(fd, status);
@@ -177,8 +177,6 @@ int main(int argc, char **argv)
 			daemon_wanted = true;
 		else if (!strcmp(argv[i], "--worker"))
 			worker = true;
-		else if (!strcmp(argv[i], "--stubborn"))
-			signal(SIGTERM, SIG_IGN);
 		else if (!strcmp(argv[i], "--v6"))
 			v6 = true;
 		else if (!strcmp(argv[i], "--body"))
