@@ -27,7 +27,10 @@ struct http {
 	CURLM *multi;
 	CURL *easy;
 	int epoll_fd, timer_fd, inner_fd, rest_fd;
-	bool busy, tls;
+	bool busy;
+	bool tls;    /* asked so */
+	bool spoke;  /* without TLS something answered that is no HTTP */
+	bool silent; /* without TLS nothing answered, and with it once tried neither */
 	long status; /* as its line said; 0 none yet */
 	bool told;   /* that status */
 };
@@ -230,16 +233,25 @@ static void drive(struct http *h)
 	}
 }
 
-/* What came of a request without a status line. */
+/*
+ * What came of a request without a status line. A server of TLS may answer a plain request with an
+ * alert, or end the connection without a word, as one does that is not up yet: that is tried with
+ * TLS once and no more, since it may be an error in the log of the other.
+ */
 static void judge(struct http *h, CURLcode code, struct http_answer *ret)
 {
-	if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY) {
-		if (!h->tls)
-			h->tls = true; /* asked again so, once */
-		else
-			ret->not_http = true;
-	} else if (h->tls && code == CURLE_SSL_CONNECT_ERROR) {
-		ret->not_http = true;
+	bool odd = code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY;
+	bool nothing =
+		code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR;
+
+	if (!h->tls && odd) {
+		h->tls = h->spoke = true;
+	} else if (!h->tls && nothing && !h->silent) {
+		h->tls = true;
+	} else if (h->tls && (odd || code == CURLE_SSL_CONNECT_ERROR)) {
+		ret->not_http = h->spoke;
+		h->tls = h->spoke;
+		h->silent = !h->spoke;
 	}
 }
 

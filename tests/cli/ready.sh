@@ -109,6 +109,50 @@ else
 	skip "a server on IPv6 alone" "$(cat "$tmp/err")"
 fi
 
+# A server of TLS that ends a plain request without a word, and one that does so and speaks no TLS either.
+cat >"$tmp/silent.py" <<'END'
+import socket, ssl, sys
+port, hits = int(sys.argv[2]), sys.argv[3]
+context = None
+if len(sys.argv) > 4:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[4])
+listener = socket.create_server(("127.0.0.1", port))
+asked = 0
+while True:
+    peer, _ = listener.accept()
+    first = peer.recv(1, socket.MSG_PEEK)
+    with open(hits, "a") as f:
+        f.write("tls\n" if first == b"\x16" else "plain\n")
+    asked += first != b"\x16"
+    try:
+        if context and first == b"\x16":
+            peer = context.wrap_socket(peer, server_side=True)
+        if first == b"\x16" and not context or first != b"\x16" and (context or asked < 3):
+            peer.close()
+            continue
+        peer.recv(4096)
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    except OSError:
+        pass
+    peer.close()
+END
+if openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/key" -out "$tmp/cert" -days 2 -subj /CN=localhost 2>"$tmp/err"; then
+	cat "$tmp/key" "$tmp/cert" >"$tmp/both"
+	begin -- python3 "$tmp/silent.py" --port "$port" "$hits" "$tmp/both"
+	ledger_shown
+	kill -TERM "$us"
+	finish
+	is "a server of TLS" "$(tr '\n' ' ' <"$hits")" "plain tls "
+else
+	skip "a server of TLS" "no openssl: $(cat "$tmp/err")"
+fi
+begin -- python3 "$tmp/silent.py" --port "$port" "$hits"
+ledger_shown
+kill -TERM "$us"
+finish
+is "one that ends its first requests is tried with TLS once" "$(tr '\n' ' ' <"$hits")" "plain tls plain plain "
+
 # The command tells its port; what speaks no HTTP is ready when it listens.
 begin -- "$serve" --port "$port" --first raw --hits "$hits"
 ledger_shown
