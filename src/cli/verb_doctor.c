@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "launch/environment.h"
@@ -120,7 +121,7 @@ static void show_memory(void)
 	if (rc) {
 		row("session memory", "no", "%s", err.msg);
 	} else {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", session.pid, session.fd);
+		proc_path(path, sizeof(path), session.pid, "fd/%d", session.fd);
 		row("session memory", "yes", "%u MiB%s%s", (unsigned)(ring.size_bytes >> 20),
 		    access(path, R_OK | W_OK) ? "" : ", reached by /proc",
 		    session.name[0] ? ", reached by socket" : "");

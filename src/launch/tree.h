@@ -24,8 +24,8 @@ struct tree_options {
 	const pid_t *not_ours; /* children of coldprof that are not the guest's, 0-terminated */
 	bool subreaper;	       /* every child of coldprof but those is the guest's */
 	const pid_t *known;    /* further pids that were seen in the tree, 0-terminated; NULL */
-	const uint64_t
-		*known_start_ns; /* when each began (CLOCK_MONOTONIC): tells a reused pid; NULL */
+	/* When each of these began (CLOCK_MONOTONIC): tells a reused pid; NULL. */
+	const uint64_t *known_start_ns;
 };
 
 /*

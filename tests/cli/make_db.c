@@ -119,7 +119,7 @@ static void hand_made(struct trace *t, const char *state, double weights_s, uint
 			 "CPU microseconds that coldprof itself used while it recorded", 12500}));
 	vec_push(&t->diagnostics,
 		 ((struct diagnostic){"shim", "loss", "records that found no room", 3}));
-	vec_push(&t->settings, ((struct setting){"env:CUDA_VISIBLE_DEVICES", "0"}));
+	vec_push(&t->settings, ((struct setting){"env.CUDA_VISIBLE_DEVICES", "0"}));
 }
 
 static struct ledger_row row(enum item item, const char *sub, enum grade grade, double wall_s,
