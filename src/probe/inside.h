@@ -110,7 +110,11 @@ void tree_exec(struct probe *p, struct proc *proc, uint64_t at_ns, const char *e
 	       const char *command);
 /* `status` as wait(2) gives it, -1 unknown. Frees `proc`. */
 void tree_exit(struct probe *p, struct proc *proc, uint64_t at_ns, int32_t status);
+/* perf tells that a process is gone, but not how it ended. */
+void tree_gone(struct probe *p, struct proc *proc, uint64_t at_ns);
 void tree_name(struct probe *p, struct proc *proc, const char *name);
+/* The first program text that is mapped after an exec is that of the program. */
+void tree_mapped(struct probe *p, int32_t pid, const char *path);
 void tree_free(struct probe *p);
 
 /*
@@ -171,15 +175,14 @@ void listen_look(struct probe *p, uint64_t now_ns);
 void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, uint64_t late_ns,
 		const char *address);
 
-/* tree.c, continued: perf tells that a process is gone, but not how it ended. */
-void tree_gone(struct probe *p, struct proc *proc, uint64_t at_ns);
-/* The first program text that is mapped after an exec is that of the program. */
-void tree_mapped(struct probe *p, int32_t pid, const char *path);
-
 /* files.c: the file's index; `path` (may be NULL) is taken when none was known. */
 int32_t files_get(struct probe *p, uint64_t dev, uint64_t ino, const char *path);
 /* NO_INDEX: not met before. */
 int32_t files_known(struct probe *p, uint64_t dev, uint64_t ino);
+/* An inode of an overlay is met again under that of the file below it. */
+void files_alias(struct probe *p, uint64_t ino, int32_t file);
+/* A file without a name that `pid` has mapped: look there, some times. */
+void files_name(struct probe *p, int32_t file, int32_t pid);
 /* The run is over: sizes, file systems, and a name that says so for what never got a path. */
 void files_end(struct probe *p);
 void files_free(struct probe *p);
@@ -196,11 +199,6 @@ int32_t maps_find(struct probe *p, int32_t pid, uint64_t address, uint64_t at_ns
 /* Drop what ended long before `now_ns`. */
 void maps_forget(struct probe *p, uint64_t now_ns);
 void maps_free(struct probe *p);
-
-/* files.c, continued: an inode of an overlay is met again under that of the file below it. */
-void files_alias(struct probe *p, uint64_t ino, int32_t file);
-/* A file without a name that `pid` has mapped: look there, some times. */
-void files_name(struct probe *p, int32_t file, int32_t pid);
 
 /* access.c: one fault of tier 0; pieces of tier 1; reads and writes. */
 void access_fault(struct probe *p, int32_t pid, int32_t tid, uint64_t address, uint64_t at_ns);
