@@ -7,17 +7,6 @@
 chmod 755 "$tmp"
 head -c 60000 /dev/urandom >"$tmp/file"
 
-# same NAME COMMAND...: output and status alike, bare and under the shim.
-same() {
-	same_name=$1
-	shift
-	"$@" >"$tmp/bare" 2>&1
-	echo "status $?" >>"$tmp/bare"
-	dump "$@" >"$tmp/ours" 2>&1
-	echo "status $?" >>"$tmp/ours"
-	ok "$same_name" diff "$tmp/bare" "$tmp/ours"
-}
-
 # Another libc: the shim is loaded and must not end it.
 if command -v musl-gcc >/dev/null && musl-gcc -o "$tmp/musl" "$top_srcdir/tests/guests/plain.c" 2>"$tmp/log"; then
 	same "a program of musl" "$tmp/musl" "$tmp/file"

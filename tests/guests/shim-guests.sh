@@ -10,16 +10,6 @@ file=$tmp/file
 head -c 3145728 /dev/urandom >"$file"
 size=3145728
 
-# same NAME COMMAND...: output and status alike. Leaves the dump of the second run.
-same() {
-	same_name=$1
-	shift
-	"$@" >"$tmp/bare" 2>&1
-	echo "status $?" >>"$tmp/bare"
-	dump "$@" >"$tmp/ours" 2>&1
-	echo "status $?" >>"$tmp/ours"
-	ok "$same_name" diff "$tmp/bare" "$tmp/ours"
-}
 reads() {
 	grep '^read ' "$tmp/dump" | sum bytes
 }

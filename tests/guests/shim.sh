@@ -8,6 +8,17 @@ dump() {
 	"$guests/wire-dump" -o "$tmp/dump" $dump_options "$shim" -- "$@"
 }
 
+# same NAME COMMAND...: output and status alike, bare and under the shim; the dump is that of the second run.
+same() {
+	same_name=$1
+	shift
+	"$@" >"$tmp/bare" 2>&1
+	echo "status $?" >>"$tmp/bare"
+	dump "$@" >"$tmp/ours" 2>&1
+	echo "status $?" >>"$tmp/ours"
+	ok "$same_name" diff "$tmp/bare" "$tmp/ours"
+}
+
 # fields NAME: the values of NAME= in the lines of the input; text= runs to the end of its line.
 fields() {
 	case $1 in
