@@ -10,6 +10,7 @@
 #include "mapped.bpf.c"
 #include "fill.bpf.c"
 #include "io.bpf.c"
+#include "uring.bpf.c"
 #include "finish.bpf.c"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

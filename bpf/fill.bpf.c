@@ -35,22 +35,26 @@ int fill_add(struct bpf_raw_tracepoint_args *ctx)
 	struct io_slot *s;
 	struct thread *th;
 	struct inode *inode;
-	uint64_t dev, ino, bytes, now;
+	uint64_t dev, ino, bytes, now, index;
 	void *folio;
 
 	if (detached)
 		return 0;
-	th = thread_of(task);
+	th = thread_or_worker(task);
 	if (!th || th->op.kind == OP_WRITE || th->op.kind == OP_LOG)
 		return 0;
 	folio = (void *)ctx->args[0];
 	/* A struct page of 5.15 keeps its mapping where a folio does. */
-	if (bpf_core_type_exists(struct folio))
+	if (bpf_core_type_exists(struct folio)) {
 		mapping = PEEK(folio, folio, mapping);
-	else
+		index = PEEK(folio, folio, index);
+	} else {
 		mapping = BPF_CORE_READ((struct page___5_15 *)folio, mapping);
+		index = BPF_CORE_READ((struct page___5_15 *)folio, index);
+	}
 	inode = PEEK(address_space, mapping, host);
-	if (!inode_regular(inode))
+	/* Behind the file's end nothing is read: a copy into it makes it longer. */
+	if (!inode_regular(inode) || index << PAGE_BITS >= (uint64_t)PEEK(inode, inode, i_size))
 		return 0;
 	dev = inode_dev(inode);
 	ino = PEEK(inode, inode, i_ino);

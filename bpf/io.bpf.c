@@ -19,6 +19,9 @@ enum {
 	NR_SENDFILE = 40,
 	NR_MLOCK = 149,
 	NR_MLOCKALL = 151,
+	NR_READAHEAD = 187,
+	NR_FADVISE = 221,
+	NR_SPLICE = 275,
 	NR_PREADV = 295,
 	NR_PWRITEV = 296,
 	NR_MLOCK2 = 325,
@@ -46,8 +49,11 @@ enum {
 	NR_PREADV = 69,
 	NR_PWRITEV = 70,
 	NR_SENDFILE = 71,
+	NR_SPLICE = 76,
 	NR_SCHED_YIELD = 124,
+	NR_READAHEAD = 213,
 	NR_MMAP = 222,
+	NR_FADVISE = 223,
 	NR_MLOCK = 228,
 	NR_MLOCKALL = 230,
 	NR_MADVISE = 233,
@@ -128,6 +134,28 @@ static __always_inline void io_enter(struct thread *th, uint32_t fd, uint32_t ki
 		path_tell(th, file, op->dev, op->ino);
 }
 
+/* A call that reads from `fd` at the offset that `at` points to, or where the descriptor stands. */
+static __always_inline void transfer_enter(struct thread *th, uint32_t fd, uint64_t at,
+					   struct pt_regs *regs)
+{
+	io_enter(th, fd, OP_READ, false, regs, false);
+	if (th->op.kind == OP_READ && at)
+		bpf_probe_read_user(&th->op.offset, sizeof(th->op.offset), (void *)at);
+}
+
+/* A call that brings pages in and asks for no bytes: they are counted as they come, and here named. */
+static __always_inline void ahead_enter(struct thread *th, uint32_t fd)
+{
+	struct file *file = file_of(fd);
+	struct inode *inode;
+
+	if (!file)
+		return;
+	inode = PEEK(file, file, f_inode);
+	if (inode_regular(inode))
+		path_tell(th, file, inode_dev(inode), PEEK(inode, inode, i_ino));
+}
+
 static __always_inline void populate_enter(struct thread *th, uint64_t address, uint64_t bytes)
 {
 	struct op *op = &th->op;
@@ -196,6 +224,11 @@ static __always_inline bool ours(long nr)
 	case NR_PWRITE:
 	case NR_PWRITEV:
 	case NR_PWRITEV2:
+	case NR_SENDFILE:
+	case NR_SPLICE:
+	case NR_COPY_FILE_RANGE:
+	case NR_READAHEAD:
+	case NR_FADVISE:
 	case NR_MMAP:
 	case NR_MADVISE:
 	case NR_MLOCK:
@@ -232,6 +265,17 @@ static __always_inline void call_enter(struct thread *th, struct pt_regs *regs, 
 	case NR_PWRITEV:
 	case NR_PWRITEV2:
 		io_enter(th, (uint32_t)ARG(regs, 0), OP_WRITE, false, regs, true);
+		break;
+	case NR_SENDFILE:
+		transfer_enter(th, (uint32_t)ARG(regs, 1), ARG(regs, 2), regs);
+		break;
+	case NR_SPLICE:
+	case NR_COPY_FILE_RANGE:
+		transfer_enter(th, (uint32_t)ARG(regs, 0), ARG(regs, 1), regs);
+		break;
+	case NR_READAHEAD:
+	case NR_FADVISE:
+		ahead_enter(th, (uint32_t)ARG(regs, 0));
 		break;
 	case NR_MMAP:
 		mmap_enter(th, regs);

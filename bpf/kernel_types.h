@@ -166,6 +166,17 @@ struct pt_regs {
 } KERNEL_TYPE;
 #endif
 
+/* Since 5.19; before, the tracepoint does not tell the request. */
+struct io_cqe {
+	int res;
+} KERNEL_TYPE;
+
+struct io_kiocb {
+	struct file *file;
+	unsigned char opcode;
+	struct io_cqe cqe;
+} KERNEL_TYPE;
+
 struct iovec {
 	void *iov_base;
 	unsigned long iov_len;
@@ -190,11 +201,13 @@ struct perf_event_context {
 struct page___5_15 {
 	unsigned long flags;
 	struct address_space *mapping;
+	unsigned long index;
 	unsigned char compound_order;
 } KERNEL_TYPE;
 
 struct folio {
 	struct address_space *mapping;
+	unsigned long index;
 } KERNEL_TYPE;
 
 struct folio___nr {

@@ -14,7 +14,8 @@ BPF_INPUTS = \
 	%D%/state.bpf.h \
 	%D%/times.bpf.c \
 	%D%/times.bpf.h \
-	%D%/tree.bpf.c
+	%D%/tree.bpf.c \
+	%D%/uring.bpf.c
 EXTRA_DIST += $(BPF_INPUTS)
 
 if BPF

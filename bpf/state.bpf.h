@@ -249,6 +249,26 @@ static __always_inline void thread_add(struct task_struct *task, int32_t pid, in
 	th->since_ns = th->bin_ns = now;
 }
 
+/*
+ * Of the current task, or of a thread that the kernel itself made in one of ours to do its reads:
+ * io_uring's workers are told by no fork.
+ */
+static __always_inline struct thread *thread_or_worker(struct task_struct *task)
+{
+	struct thread *th = thread_of(task), *first;
+
+	if (th || task->pid == task->tgid)
+		return th;
+	first = thread_of(task->group_leader);
+	if (!first)
+		return NULL;
+	thread_add(task, first->pid, tid_of(task), bpf_ktime_get_ns());
+	th = thread_of(task);
+	if (th)
+		th->state = RUN;
+	return th;
+}
+
 static __always_inline void head_fill(struct kernel_head *head, uint32_t kind,
 				      const struct thread *th, uint64_t at_ns)
 {

@@ -45,6 +45,7 @@ struct use {
 	size_t n;
 	uint64_t asked_bytes, storage_bytes; /* of reads */
 	bool header_only;
+	bool filled_only; /* pages were brought in, and nobody was seen to use them */
 };
 
 static bool is_fault(const struct access *a)
@@ -286,6 +287,8 @@ static bool only_header(const struct use *u)
 
 	if (!header)
 		return false;
+	if (u->filled_only)
+		return u->storage_bytes <= header + 2 * HEADER_READ_BYTES;
 	limit = header + PAGE_BYTES > HEADER_READ_BYTES ? header + PAGE_BYTES : HEADER_READ_BYTES;
 	if (limit > f->size_bytes / 2)
 		limit = header + PAGE_BYTES;
@@ -405,6 +408,9 @@ static void add_weights(const struct use *u, size_t i, uint64_t mapped)
 	uint64_t busy = a->busy_ns, len = a->end_ns - a->start_ns;
 	bool waits = t->saw & SAW_WAITS && busy != UNKNOWN && a->source != SOURCE_PROC;
 
+	if (u->filled_only && !u->header_only)
+		add_piece(t, a, KIND_READ_STORAGE, a->start_ns, a->end_ns, known(a->storage_bytes),
+			  UNKNOWN);
 	if (a->mode & IO_WRITE || !a->ops)
 		return;
 	if (in_header(u, a))
@@ -470,7 +476,7 @@ static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint
 	struct trace *t = in->t;
 	uint64_t bin = a->start_ns / BIN_NS * BIN_NS;
 	struct file_io *io = *last;
-	bool reads = a->mode & (IO_READ | IO_DIRECT);
+	bool reads = a->mode & (IO_READ | IO_DIRECT), filled = !a->mode;
 
 	if (!io || io->process != a->process || io->file != a->file || io->bin_ns != bin) {
 		io = vec_add(&t->io);
@@ -478,8 +484,14 @@ static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint
 		io->file = a->file;
 		io->bin_ns = bin;
 		io->storage_bytes = t->saw & SAW_FILLS || a->mode & IO_DIRECT ? 0 : UNKNOWN;
-		io->faults = io->mapped_bytes = t->saw & SAW_FAULTS ? 0 : UNKNOWN;
+		io->faults = t->saw & SAW_FAULTS ? 0 : UNKNOWN;
+		io->asked_bytes = io->mapped_bytes = io->reads = UNKNOWN;
 		*last = io;
+	}
+	/* Who only brings pages in may use them by calls that nobody sees. */
+	if (!filled && io->reads == UNKNOWN) {
+		io->asked_bytes = io->reads = 0;
+		io->mapped_bytes = io->faults;
 	}
 	io->mode |= mode;
 	if (reads || a->mode & IO_WRITE)
@@ -489,7 +501,7 @@ static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint
 	if (is_fault(a)) {
 		add_known(&io->faults, a->ops);
 		add_known(&io->mapped_bytes, mapped);
-	} else {
+	} else if (!filled) {
 		io->reads += a->ops;
 		add_known(&io->mapped_bytes, a->mode & IO_POPULATE ? known(a->bytes) : 0);
 	}
@@ -504,7 +516,9 @@ static void derive_use(struct use *u)
 	struct file_io *last = NULL;
 	bool random = faults_page_by_page(u);
 
+	u->filled_only = true;
 	for (size_t i = 0; i < u->n; i++) {
+		u->filled_only &= !u->v[i]->mode;
 		if (u->v[i]->mode & IO_READ && u->v[i]->ops)
 			u->asked_bytes += known(u->v[i]->bytes);
 		u->storage_bytes += known(u->v[i]->storage_bytes);

@@ -81,12 +81,15 @@ static void derive_files(struct trace *t)
 	vec_for_each (io, &t->io) {
 		struct per_file *p = &per[io->file];
 
-		p->used |= (io->mode & ~IO_WRITE) != 0;
+		p->used |= io->mode != IO_WRITE;
 		if (io->mode & ~IO_WRITE)
 			p->touched += io->asked_bytes +
 				      (io->mapped_bytes == UNKNOWN ? 0 : io->mapped_bytes);
 		if (io->storage_bytes != UNKNOWN)
 			p->storage += io->storage_bytes;
+		/* What was filled was touched, if nothing more is known. */
+		if (!io->mode && io->storage_bytes != UNKNOWN)
+			p->touched += io->storage_bytes;
 	}
 	for (size_t i = 0; i < t->files.n; i++) {
 		const struct file *f = &t->files.v[i];

@@ -189,8 +189,8 @@ enum io_mode {
  */
 struct access {
 	int32_t process, tid, file;
-	uint8_t mode;			 /* one enum io_mode bit */
-	uint8_t source;			 /* enum source */
+	uint8_t mode;	/* one enum io_mode bit; 0: only filled, by a call that asks for no bytes */
+	uint8_t source; /* enum source */
 	uint64_t start_ns, end_ns;	 /* first begin, last end */
 	uint64_t ops;			 /* reads or faults */
 	uint64_t bytes;			 /* asked for, or touched where that is known; UNKNOWN */

@@ -63,6 +63,7 @@ static const struct {
 	{0, "names of processes", {"tree_rename"}, BOTH},
 	{SAW_READS | SAW_LOG, "reads and log lines", {"io_sys_enter", "io_sys_exit"}, BOTH},
 	{SAW_FILLS, "page-cache fills", {"fill_add"}, BOTH},
+	{0, "reads by io_uring", {"uring_complete"}, BOTH},
 	{SAW_TIMES, "what threads do", {"times_switch", "times_wakeup", "times_wakeup_new"}, BOTH},
 	{SAW_LISTEN, "listening sockets", {"listen_state"}, BOTH},
 	{SAW_FAULTS | SAW_WAITS,

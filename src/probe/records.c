@@ -130,6 +130,7 @@ static void on_io(struct probe *p, struct proc *proc, const struct kernel_io *r)
 		.file = files_get(p, r->dev, r->ino, NULL),
 		.mode = r->mode == KERNEL_DIRECT  ? IO_DIRECT
 			: r->mode == KERNEL_WRITE ? IO_WRITE
+			: r->mode == KERNEL_FILL  ? 0
 						  : IO_READ,
 		.source = SOURCE_BPF,
 		.start_ns = r->head.at_ns,
@@ -137,9 +138,10 @@ static void on_io(struct probe *p, struct proc *proc, const struct kernel_io *r)
 		.ops = r->ops,
 		.bytes = r->bytes,
 		.storage_bytes = r->mode == KERNEL_WRITE ? 0 : r->fill_bytes,
-		.busy_ns = r->busy_ns,
-		.min_offset = r->min_offset,
-		.max_offset = r->ops ? r->max_offset : UNKNOWN,
+		/* When a request of io_uring began is not known. */
+		.busy_ns = r->busy_ns || !r->ops ? r->busy_ns : UNKNOWN,
+		.min_offset = r->min_offset, /* UNKNOWN where the call told none */
+		.max_offset = r->min_offset == UNKNOWN ? UNKNOWN : r->max_offset,
 	};
 
 	vec_push(&p->trace->accesses, a);

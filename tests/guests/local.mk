@@ -14,4 +14,8 @@ tests_guests_witness_SOURCES = %D%/witness.c
 tests_guests_serve_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 tests_guests_witness_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 
+check_PROGRAMS += tests/guests/transfer
+tests_guests_transfer_SOURCES = %D%/transfer.c
+tests_guests_transfer_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+
 include tests/guests/shim.mk
