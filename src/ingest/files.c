@@ -15,7 +15,6 @@
 #define HEAD_BYTES 512
 /* Below this a .bin or .pt is more likely settings than weights. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
-#define PAGE_BYTES  4096
 
 static void remember(struct file_ref **set, uint64_t a, uint64_t b, int32_t file)
 {

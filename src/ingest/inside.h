@@ -12,7 +12,8 @@
 #include "wire/ring.h"
 
 /* The length of a bin of file_io; an access is never longer. */
-#define BIN_NS UINT64_C(10000000)
+#define BIN_NS	   UINT64_C(10000000)
+#define PAGE_BYTES UINT64_C(4096)
 
 /* A wire_process that was matched with the trace's processes. */
 struct image {
@@ -86,6 +87,33 @@ struct ingest {
 	uint64_t skipped; /* records that made no sense */
 };
 
+struct range {
+	uint64_t from, to;
+};
+
+typedef VEC(struct range) ranges;
+
+/* The accesses of one process to one file: [from, to) of the sorted list. */
+struct use {
+	struct ingest *in;
+	struct access **v;
+	size_t n;
+	uint64_t asked_bytes, storage_bytes; /* of reads */
+	bool header_only;
+	bool filled_only; /* pages were brought in, and nobody was seen to use them */
+};
+
+static inline bool is_fault(const struct access *a)
+{
+	return a->mode & (IO_MAPPED | IO_MAPPED_RANDOM);
+}
+
+/* An unknown number adds nothing. */
+static inline uint64_t known(uint64_t n)
+{
+	return n == UNKNOWN ? 0 : n;
+}
+
 /* guests.c: the shim's process table → processes, execs; matches each image. */
 void guests_read(struct ingest *in);
 void guests_done(struct ingest *in);
@@ -120,6 +148,11 @@ void touch_derive(struct ingest *in);
 
 /* access.c: accesses → evidence and file_io. */
 void access_derive(struct ingest *in);
+
+/* mapped.c: ret_mapped[i]: what access i brought into the mapping. */
+void mapped_bytes(const struct use *u, uint64_t *ret_mapped);
+/* Did each fault bring in hardly more than the page that was touched? */
+bool mapped_page_by_page(const struct use *u);
 
 /* cuda.c: calls → evidence and graphs. */
 void cuda_derive(struct ingest *in);

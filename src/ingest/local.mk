@@ -9,6 +9,7 @@ libcoldprof_a_SOURCES += \
 	%D%/ingest.c %D%/ingest.h \
 	%D%/inside.h \
 	%D%/lines.c \
+	%D%/mapped.c \
 	%D%/match.c \
 	%D%/memory.c \
 	%D%/roles.c \
