@@ -34,7 +34,7 @@ weights()
 		and kind = (select id from string where text = 'read_storage')"
 }
 
-for how in sendfile splice copy_file_range io_uring io_uring_direct; do
+for how in sendfile splice copy_file_range io_uring io_uring_worker io_uring_direct; do
 	transfer $how
 	if [ "$end" = 77 ]; then
 		skip "$how" "the kernel lacks it: $(cat "$tmp/err")"

@@ -2,9 +2,10 @@
 /*
  * Brings all of a file into memory by calls that are no read(2):
  *
- *	transfer sendfile|splice|copy_file_range|io_uring|io_uring_direct|readahead|fadvise FILE [COPY]
+ *	transfer HOW FILE [COPY]
  *
- * COPY: where copy_file_range puts it. Ends with 77 where the kernel lacks the call.
+ * HOW: sendfile, splice, copy_file_range, io_uring, io_uring_direct (past the page cache),
+ * io_uring_worker (by a thread of the kernel), readahead, fadvise. COPY: where copy_file_range puts it. Ends with 77 where the kernel lacks the call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,7 @@ static void all_copy(int in, off_t size, const char *copy)
 }
 
 /* One request at a time, without a library. */
-static void all_uring(int in, off_t size)
+static void all_uring(int in, off_t size, uint8_t flags)
 {
 	struct io_uring_params p = {0};
 	int ring = (int)syscall(SYS_io_uring_setup, 1, &p);
@@ -87,6 +88,7 @@ static void all_uring(int in, off_t size)
 		struct io_uring_cqe *done;
 
 		*sqe = (struct io_uring_sqe){.opcode = IORING_OP_READ,
+					     .flags = flags,
 					     .fd = in,
 					     .off = (uint64_t)at,
 					     .addr = (uintptr_t)room,
@@ -123,7 +125,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(how, "copy_file_range") && argc > 3)
 		all_copy(in, st.st_size, argv[3]);
 	else if (!strncmp(how, "io_uring", 8))
-		all_uring(in, st.st_size);
+		all_uring(in, st.st_size, strcmp(how, "io_uring_worker") ? 0 : IOSQE_ASYNC);
 	else if (!strcmp(how, "readahead"))
 		for (off_t at = 0; at < st.st_size; at += 65536)
 			readahead(in, at, 65536);
