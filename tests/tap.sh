@@ -6,6 +6,8 @@
 #   like NAME TEXT PATTERN        a line of TEXT matches the extended regular expression
 #   unlike NAME TEXT PATTERN      none does
 #   status NAME WANT COMMAND...   holds when the command exits with WANT; output in $tap_out and $tap_err
+#   can_be_nobody                 may we become another user, by $as_nobody COMMAND...? Root of a user namespace may not.
+#   is_root                       may we do all, as root of no namespace?
 #   skip NAME WHY | skip_all WHY | diag TEXT | bail TEXT
 #   free_port                     a port that nobody listens on now
 #   done_testing                  last: prints the plan (when plan N did not), sets the exit status
@@ -143,6 +145,15 @@ free_port() {
 s = socket.socket()
 s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])'
+}
+
+as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+can_be_nobody() {
+	[ "$(id -u)" = 0 ] && $as_nobody true 2>"$tap_err"
+}
+
+is_root() {
+	[ "$(id -u)" = 0 ] && grep -Eq '^ *0 +0 +4294967295$' /proc/self/uid_map
 }
 
 done_testing() {

@@ -106,25 +106,27 @@ static void find_files(struct record *rec)
 }
 
 /*
- * The shim is not found, or would do harm in the
- * command: said once, and the start goes on without it.
+ * The shim is not found, or would do harm in the command: said once, and the start goes on without
+ * it. Returns: 0, or -errno with `err` where the command cannot be started as the user.
  */
-static void choose_shim(struct record *rec)
+static int choose_shim(struct record *rec, struct err *err)
 {
 	enum program_kind kind = program_look(rec->argv[0], getenv("PATH"));
 	const char *why = program_why(kind);
 	struct str s = {0};
 	int rc = shim_find(rec->shim, sizeof(rec->shim));
-	bool closed = !rc && rec->as_user && !user_may_read(&rec->user, rec->shim);
+	bool reads = true;
 
-	rec->preload = !rc && !closed && program_takes_shim(kind);
+	if (rec->as_user && user_try(&rec->user, rec->shim, &reads, err))
+		return -EPERM;
+	rec->preload = !rc && reads && program_takes_shim(kind);
 	if (rc == -ENOENT)
 		str_add(&s, "the shim is not installed: CUDA calls, reads and log lines inside the "
 			    "command are not seen");
 	else if (rc)
 		str_addf(&s, "the shim cannot be preloaded, its path holds a blank or a colon: %s",
 			 rec->shim);
-	else if (closed)
+	else if (!reads)
 		str_addf(&s,
 			 "the shim is not in '%s': user '%s' cannot read %s (make install, or open "
 			 "its folder)",
@@ -134,6 +136,7 @@ static void choose_shim(struct record *rec)
 	rec->shim_why = s.s;
 	if (s.s && !rec->quiet)
 		cli_say("%s", s.s);
+	return 0;
 }
 
 static int prepare(const struct args *a, char **argv, struct record *rec, struct err *err)
@@ -163,8 +166,7 @@ static int prepare(const struct args *a, char **argv, struct record *rec, struct
 	find_files(rec);
 	vec_push(&rec->weights, NULL);
 	vec_push(&rec->caches, NULL);
-	choose_shim(rec);
-	return 0;
+	return choose_shim(rec, err);
 }
 
 static void done(struct record *rec)

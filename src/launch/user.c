@@ -57,14 +57,20 @@ int user_become(const struct guest_user *u)
 	return 0;
 }
 
-bool user_may_read(const struct guest_user *u, const char *path)
+#define CANNOT_READ 255 /* no errno is so large */
+
+int user_try(const struct guest_user *u, const char *path, bool *ret_reads, struct err *err)
 {
-	int status = 0;
+	int status = 0, rc;
 	pid_t pid = fork();
 
-	if (!pid)
-		_exit(!user_become(u) && access(path, R_OK) && errno == EACCES);
+	if (!pid) {
+		rc = -user_become(u);
+		_exit(!rc && access(path, R_OK) && errno == EACCES ? CANNOT_READ : rc);
+	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return !WIFEXITED(status) || !WEXITSTATUS(status);
+	rc = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	*ret_reads = rc != CANNOT_READ;
+	return !rc || rc == CANNOT_READ ? 0 : err_sys(err, rc, "cannot become user '%s'", u->name);
 }

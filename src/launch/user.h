@@ -20,5 +20,8 @@ int user_find(const char *name, struct guest_user *ret_user, struct err *err);
 void user_done(struct guest_user *u);
 /* Become it for good: groups, gid, uid. For a child. Returns: 0 or -errno. */
 int user_become(const struct guest_user *u);
-/* May it read the file? Asked by a child that becomes it; true where that cannot be asked. */
-bool user_may_read(const struct guest_user *u, const char *path);
+/*
+ * A child becomes it and asks whether it may read `path`; *ret_reads is true also where that cannot
+ * be asked. Returns: 0, or -errno with `err` when it cannot be become.
+ */
+int user_try(const struct guest_user *u, const char *path, bool *ret_reads, struct err *err);

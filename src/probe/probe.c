@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "model/model.h"
@@ -116,14 +117,25 @@ bool probe_kernel_before(int major, int minor)
 	       (is_major < major || (is_major == major && is_minor < minor));
 }
 
+/* Who may load programs, for somebody who may not. */
+static const char *who_may(void)
+{
+	char map[64];
+
+	if (geteuid() != 0)
+		return " (needs root, or CAP_BPF and CAP_PERFMON)";
+	if (io_read_small("/proc/self/uid_map", map, sizeof(map)) > 0 && !strstr(map, "4294967295"))
+		return " (this root is that of a user namespace, as in a rootless container)";
+	return " (this root lacks CAP_BPF or CAP_PERFMON: docker run --cap-add=BPF "
+	       "--cap-add=PERFMON)";
+}
+
 static void note_tier_0(struct probe *p, int rc, const char *program)
 {
 	const char *why = strerror(-rc), *next = "";
 
 	if (rc == -EPERM || rc == -EACCES)
-		next = geteuid() == 0 ? " (this root lacks CAP_BPF or CAP_PERFMON: docker run "
-					"--cap-add=BPF --cap-add=PERFMON)"
-				      : " (needs root, or CAP_BPF and CAP_PERFMON)";
+		next = who_may();
 	else if (rc == -ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) < 0)
 		why = "the kernel does not tell its types in /sys/kernel/btf/vmlinux";
 	else if (probe_kernel_before(5, 15))

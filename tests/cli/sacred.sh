@@ -88,8 +88,11 @@ else
 fi
 
 # A build below a folder that only root may enter: the loader of another user would complain in each program.
-if [ "$(id -u)" != 0 ]; then
-	skip "--user who cannot read the shim" "only root can become another user"
+if [ "$(id -u)" = 0 ] && ! can_be_nobody; then
+	status "--user who cannot be become" 125 run -q --user nobody -- true
+	like "--user who cannot be become: said" "$(cat "$tap_err")" "cannot become user 'nobody': "
+elif ! can_be_nobody; then
+	skip "--user who cannot read the shim" "no right to become another user"
 elif [ ! -e "$top_builddir/.libs/libcoldprof-shim.so" ]; then
 	skip "--user who cannot read the shim" "no shim is built"
 else

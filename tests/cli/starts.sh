@@ -90,7 +90,7 @@ ok "a variable that matters is kept" grep -aq HF_HUB_OFFLINE "$db"
 # Where the kernel does not tell what is resident no number is made up: in a file system without a page cache, to whom
 # does not own the file.
 nobody=
-[ "$(id -u)" != 0 ] || nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+[ "$(id -u)" != 0 ] || nobody=$as_nobody
 chmod 755 "$tmp"
 mkdir -m 777 "$tmp/open"
 ln -s /sys/devices/system/cpu/online "$tmp/open/dark.safetensors"

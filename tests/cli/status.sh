@@ -88,7 +88,7 @@ else
 fi
 # No process to be had: the kernel counts those of a user who is not root.
 nobody=
-[ "$(id -u)" != 0 ] || nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+[ "$(id -u)" != 0 ] || nobody=$as_nobody
 chmod 755 "$tmp"
 mkdir -m 777 "$tmp/open"
 alone()

@@ -70,7 +70,7 @@ same "all memory locked" "$stunts" lock 8 "$file"
 like "all memory locked: it was allowed" "$(cat "$tmp/ours")" '^0$'
 # By another user, since root may lock what it likes, and one that was there before the exec.
 drop=
-[ "$(id -u)" != 0 ] || drop="setpriv --reuid=65534 --regid=65534 --clear-groups"
+! can_be_nobody || drop=$as_nobody
 had=$shim
 shim=$(for_all)
 cp "$stunts" "$tmp/stunts"
@@ -78,7 +78,7 @@ chmod 644 "$file"
 same "all memory locked under 3 threads" $drop "$tmp/stunts" locked 8 "$file"
 is "all memory locked under 3 threads: it was allowed" "$(head -n 1 "$tmp/ours")" 0
 like "all memory locked under 3 threads: it is counted" "$(grep '^loss' "$tmp/dump")" ' left=1( |$)'
-if [ -n "$drop" ]; then
+if is_root; then
 	same "all memory locked where nothing limits it" "$stunts" locked 8 "$file"
 	like "all memory locked where nothing limits it: we stay" "$(grep '^loss' "$tmp/dump")" ' left=0( |$)'
 else

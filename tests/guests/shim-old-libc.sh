@@ -7,9 +7,9 @@
 
 cache=${COLDPROF_TEST_CACHE:-/var/tmp/coldprof-roots}
 root=$cache/debian-11
-[ "$(id -u)" = 0 ] || skip_all "a chroot needs root"
+PATH=$PATH:/usr/sbin:/sbin
+is_root || skip_all "a root of another system needs root"
 if [ ! -e "$root/.ready" ]; then
-	PATH=$PATH:/usr/sbin
 	command -v debootstrap >/dev/null || skip_all "no debootstrap"
 	mkdir -p "$cache"
 	rm -rf "$root.new"

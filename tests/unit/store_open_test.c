@@ -92,8 +92,11 @@ static void rights(void)
 
 	snprintf(path, sizeof(path), "%s", in_folder("rights.db"));
 	store_close(must_open(path, STORE_WRITE));
-	if (geteuid() == 0 && (chown(folder, 65534, 65534) < 0 || chown(path, 65534, 65534) < 0))
-		bail("cannot give %s away", folder);
+	/* Root of a user namespace has no other user to become. */
+	if (geteuid() == 0 && (chown(folder, 65534, 65534) < 0 || chown(path, 65534, 65534) < 0)) {
+		skip(5, "no right to give %s away", folder);
+		return;
+	}
 	ok(as_other_user(path, STORE_WRITE, NULL), "a file with all rights opens for writing");
 	chmod(path, 0444);
 	ok(as_other_user(path, STORE_WRITE, "for writing: Permission denied"),
