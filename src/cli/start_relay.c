@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
@@ -68,7 +69,9 @@ bool relay_signal(struct start *s, const struct signalfd_siginfo *i)
 	int number = (int)i->ssi_signo;
 	bool sent = i->ssi_code <= 0;
 
-	if (number == SIGPIPE || number == SIGTTOU || number == SIGXFSZ || number == SIGXCPU)
+	/* What we did to ourselves is not for the guest. */
+	if ((number == SIGPIPE || number == SIGTTOU || number == SIGXFSZ || number == SIGXCPU) &&
+	    (!sent || (pid_t)i->ssi_pid == getpid()))
 		return false;
 	if (number == SIGUSR1) {
 		finish_snapshot(s);

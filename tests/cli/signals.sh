@@ -31,9 +31,11 @@ kill -HUP "$us"
 got 1
 kill -USR2 "$us"
 got 2
+kill -PIPE "$us"
+got 3
 kill -TERM "$us"
 finish
-is "each signal arrives once, as sent" "$(cat "$tmp/out")" "$(printf '1 sent\n12 sent\n15 sent')"
+is "each signal arrives once, as sent" "$(cat "$tmp/out")" "$(printf '1 sent\n12 sent\n13 sent\n15 sent')"
 is "the guest's own answer is our status" "$end" 3
 is "the database is closed" "$(ask 'pragma integrity_check')" ok
 
