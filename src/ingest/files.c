@@ -27,31 +27,56 @@ static void remember(struct file_ref **set, uint64_t a, uint64_t b, int32_t file
 }
 
 /* NO_INDEX: not there. */
-static int32_t find(struct ingest *in, uint64_t dev, uint64_t ino)
+static int32_t find_in(struct file_ref *set, uint64_t a, uint64_t b)
 {
-	uint64_t key[2] = {dev, ino};
+	uint64_t key[2] = {a, b};
 	struct file_ref *ref;
 
-	HASH_FIND(hh, in->by_inode, key, sizeof(key), ref);
+	HASH_FIND(hh, set, key, sizeof(key), ref);
 	return ref ? ref->file : NO_INDEX;
+}
+
+static bool has_name(const struct file *f)
+{
+	return f->ino && f->path && f->path[0] == '/';
+}
+
+/*
+ * The same inode of the same device. On overlayfs and btrfs stat(2) tells another
+ * device than the kernel has: there an absolute path and the inode make a file.
+ */
+static int32_t find(struct ingest *in, const struct file *f)
+{
+	int32_t index = f->ino ? find_in(in->by_inode, f->dev, f->ino) : NO_INDEX;
+
+	if (index == NO_INDEX && has_name(f))
+		index = find_in(in->by_name, (uintptr_t)f->path, f->ino);
+	return index;
+}
+
+static void remember_file(struct ingest *in, const struct file *f, int32_t index)
+{
+	if (f->ino && find_in(in->by_inode, f->dev, f->ino) == NO_INDEX)
+		remember(&in->by_inode, f->dev, f->ino, index);
+	if (has_name(f) && find_in(in->by_name, (uintptr_t)f->path, f->ino) == NO_INDEX)
+		remember(&in->by_name, (uintptr_t)f->path, f->ino, index);
 }
 
 int32_t files_add(struct ingest *in, uint64_t dev, uint64_t ino, const char *path,
 		  uint64_t size_bytes)
 {
-	int32_t index = find(in, dev, ino);
-	struct file *f;
+	struct file f = {.path = trace_str(in->t, path),
+			 .dev = dev,
+			 .ino = ino,
+			 .size_bytes = size_bytes,
+			 .resident_before_bytes = UNKNOWN};
+	int32_t index = find(in, &f);
 
-	if (index != NO_INDEX)
-		return index;
-	f = vec_add(&in->t->files);
-	f->path = trace_str(in->t, path);
-	f->dev = dev;
-	f->ino = ino;
-	f->size_bytes = size_bytes;
-	f->resident_before_bytes = UNKNOWN;
-	index = (int32_t)in->t->files.n - 1;
-	remember(&in->by_inode, dev, ino, index);
+	if (index == NO_INDEX) {
+		vec_push(&in->t->files, f);
+		index = (int32_t)in->t->files.n - 1;
+	}
+	remember_file(in, &f, index);
 	return index;
 }
 
@@ -78,21 +103,20 @@ void files_index(struct ingest *in)
 
 	for (size_t i = 0; i < t->files.n; i++) {
 		struct file f = t->files.v[i];
-		int32_t known = f.ino ? find(in, f.dev, f.ino) : NO_INDEX;
+		int32_t known = find(in, &f);
 
 		if (f.size_bytes == UNKNOWN) {
 			f.size_bytes = 0;
 			vec_push(&in->unsized, known == NO_INDEX ? (int32_t)n : known);
 		}
+		now[i] = known;
 		if (known != NO_INDEX) {
 			take_over(&t->files.v[known], &f);
-			now[i] = known;
-			continue;
+		} else {
+			now[i] = (int32_t)n;
+			t->files.v[n++] = f;
 		}
-		now[i] = (int32_t)n;
-		t->files.v[n++] = f;
-		if (f.ino)
-			remember(&in->by_inode, f.dev, f.ino, now[i]);
+		remember_file(in, &f, now[i]);
 	}
 	vec_for_each (a, &t->accesses)
 		if (a->file >= 0 && (size_t)a->file < t->files.n)
@@ -124,6 +148,7 @@ void files_done(struct ingest *in)
 			in->t->files.v[*i].size_bytes = UNKNOWN;
 	vec_free(&in->unsized);
 	forget(&in->by_inode);
+	forget(&in->by_name);
 	forget(&in->by_number);
 	vec_free(&in->files);
 }
@@ -325,7 +350,7 @@ static void mark_named(struct ingest *in)
 		w--;
 		if (stat(*w, &st) != 0)
 			continue;
-		index = find(in, wire_dev(st.st_dev), st.st_ino);
+		index = find_in(in->by_inode, wire_dev(st.st_dev), st.st_ino);
 		for (size_t i = 0; index == NO_INDEX && i < t->files.n; i++)
 			if (t->files.v[i].ino == st.st_ino && t->files.v[i].path &&
 			    realpath(*w, absolute) && strcmp(t->files.v[i].path, absolute) == 0)

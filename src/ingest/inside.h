@@ -24,7 +24,7 @@ struct image {
 	VEC(const char *) symbols; /* by the number that calls carry; NULL unknown */
 };
 
-/* (dev, ino), or (image, number of the file in it) → index in trace.files. */
+/* (dev, ino), (path, ino), or (image, number of the file in it) → index in trace.files. */
 struct file_ref {
 	uint64_t key[2];
 	int32_t file;
@@ -76,7 +76,7 @@ struct ingest {
 	bool memory; /* reader is usable */
 	struct ring_reader reader;
 	VEC(struct image) images;
-	struct file_ref *by_inode, *by_number;
+	struct file_ref *by_inode, *by_name, *by_number;
 	VEC(struct file_info) files; /* beside trace.files */
 	VEC(int32_t) unsized;	     /* files whose size is not known; 0 while ingest works */
 	VEC(struct call) calls;

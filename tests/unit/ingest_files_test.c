@@ -260,6 +260,33 @@ static void test_magic(void)
 	is_int(header_class((const unsigned char *)"{}", 2, &n), FILE_OTHER, "JSON");
 }
 
+/* stat(2) and the kernel may tell different devices of one file. */
+static void test_one_file(void)
+{
+	struct wire_writer w;
+	struct trace t;
+
+	open_trace(&t, SAW_TREE | SAW_READS);
+	writer_open(&w);
+	writer_process(&w, 1009, 1, 13 * MS, WIRE_PROCESS_EXEC, "/nowhere/server", argv_words,
+		       sizeof(argv_words));
+	add_file(&t, "/nowhere/model.safetensors", 211, 8 * MB, FILE_WEIGHTS);
+	add_file(&t, "/nowhere/model.safetensors", 211, 8 * MB, FILE_OTHER);
+	add_file(&t, "/nowhere/model.safetensors", 223, 16 * MB, FILE_OTHER);
+	add_file(&t, "/nowhere/other.safetensors", 211, 16 * MB, FILE_OTHER);
+	t.files.v[0].dev = 48;
+	t.files.v[3].dev = 13;
+	t.files.v[0].resident_before_bytes = 4099;
+	add_access(&t, 0, 1, IO_READ, 100 * MS, 103 * MS, 8 * MB);
+	writer_file(&w, 1, 19, 211, 8 * MB, "/nowhere/model.safetensors");
+	run(&t, &w);
+	is_int((int64_t)t.files.n, 3, "by name and inode, a file of three devices is one");
+	is_int((int64_t)t.files.v[0].resident_before_bytes, 4099, "with what each tells");
+	is_int(t.io.n ? t.io.v[0].file : -1, 0, "and its reads");
+	writer_close(&w);
+	trace_done(&t);
+}
+
 static void test_cache(void)
 {
 	static char folder[] = "/nowhere/cache";
@@ -362,6 +389,7 @@ int main(void)
 	test_populated();
 	test_header();
 	test_magic();
+	test_one_file();
 	test_cache();
 	return done_testing();
 }
