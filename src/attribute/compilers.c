@@ -46,25 +46,23 @@ static void sum(uint64_t *to, uint64_t ns)
 
 void world_compiler_causes(struct world *w, const struct actor *actor, struct segment *s)
 {
-	const struct iv *v = actor->compilers.v;
-	size_t n = actor->compilers.n, i = iv_at(v, n, s->start_ns);
+	struct iv_walk walk =
+		iv_walk_over(actor->compilers.v, actor->compilers.n, s->start_ns, s->end_ns);
+	struct iv_part part;
 
 	s->cpu_ns = s->runnable_ns = s->io_wait_ns = s->sleep_ns = UNKNOWN;
-	for (uint64_t t = s->start_ns, to; i < n && t < s->end_ns; t = to) {
-		struct segment part;
-		int32_t p;
+	while (iv_walk_next(&walk, &part, &w->steps)) {
+		for (uint64_t t = part.a, to; part.in && t < part.b; t = to) {
+			struct segment pass;
+			int32_t p;
 
-		if (v[i].a > t) {
-			to = v[i].a;
-			continue;
+			to = part.b;
+			p = pass_at(w, (int32_t)part.in->ref, t, &to);
+			world_causes(w, world_main_thread(w, p), t, to, &pass);
+			sum(&s->cpu_ns, pass.cpu_ns);
+			sum(&s->runnable_ns, pass.runnable_ns);
+			sum(&s->io_wait_ns, pass.io_wait_ns);
+			sum(&s->sleep_ns, pass.sleep_ns);
 		}
-		to = v[i].b < s->end_ns ? v[i].b : s->end_ns;
-		p = pass_at(w, (int32_t)v[i].ref, t, &to);
-		i += to == v[i].b;
-		world_causes(w, world_thread(w, p, w->t->processes.v[p].pid), t, to, &part);
-		sum(&s->cpu_ns, part.cpu_ns);
-		sum(&s->runnable_ns, part.runnable_ns);
-		sum(&s->io_wait_ns, part.io_wait_ns);
-		sum(&s->sleep_ns, part.sleep_ns);
 	}
 }

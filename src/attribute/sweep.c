@@ -64,6 +64,21 @@ void keys_sort(struct key *v, size_t n, uint64_t *steps)
 	free(to);
 }
 
+size_t keys_after(const struct key *v, size_t n, uint64_t at)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t m = lo + (hi - lo) / 2;
+
+		if (v[m].at > at)
+			hi = m;
+		else
+			lo = m + 1;
+	}
+	return lo;
+}
+
 static int by_rest(const void *a, const void *b)
 {
 	const struct iv *x = a, *y = b;
@@ -190,6 +205,28 @@ size_t iv_at(const struct iv *v, size_t n, uint64_t t)
 			lo = m + 1;
 	}
 	return lo;
+}
+
+struct iv_walk iv_walk_over(const struct iv *v, size_t n, uint64_t a, uint64_t b)
+{
+	return (struct iv_walk){v, n, iv_at(v, n, a), a, b};
+}
+
+bool iv_walk_next(struct iv_walk *w, struct iv_part *ret, uint64_t *steps)
+{
+	const struct iv *x = w->i < w->n ? &w->v[w->i] : NULL;
+	uint64_t to;
+
+	if (w->at >= w->end)
+		return false;
+	++*steps;
+	ret->in = x && x->a <= w->at ? x : NULL;
+	to = ret->in ? x->b : x ? x->a : w->end;
+	ret->a = w->at;
+	ret->b = to < w->end ? to : w->end;
+	w->at = ret->b;
+	w->i += ret->in != NULL;
+	return true;
 }
 
 void tourney_init(struct tourney *y, size_t n,

@@ -43,6 +43,9 @@ typedef VEC(struct key) key_list;
  */
 void keys_sort(struct key *v, size_t n, uint64_t *steps);
 
+/* Of sorted keys the first that is after `at`; n when there is none. */
+size_t keys_after(const struct key *v, size_t n, uint64_t at);
+
 /*
  * An interval that may nest: of those at a moment the
  * innermost began last; ties: ends first, then lower tie.
@@ -63,6 +66,22 @@ void iv_sort(struct iv *v, size_t n, uint64_t *steps);
 void iv_flatten(const struct iv *v, size_t n, iv_list *out, uint64_t *steps);
 /* The piece of a disjoint, sorted list that holds t, or the next one; n when there is none. */
 size_t iv_at(const struct iv *v, size_t n, uint64_t t);
+
+/* The parts of [at, end), cut where the intervals of a disjoint, sorted list begin and end. */
+struct iv_walk {
+	const struct iv *v;
+	size_t n, i;
+	uint64_t at, end;
+};
+
+struct iv_part {
+	uint64_t a, b;
+	const struct iv *in; /* the interval that it lies in; NULL none */
+};
+
+struct iv_walk iv_walk_over(const struct iv *v, size_t n, uint64_t a, uint64_t b);
+/* False at the end. */
+bool iv_walk_next(struct iv_walk *w, struct iv_part *ret, uint64_t *steps);
 
 /* A tournament over `n` slots: the best of those that are in. O(log n) a change. */
 struct tourney {

@@ -90,6 +90,10 @@ void world_close(struct world *w);
 bool world_clip(const struct world *w, uint64_t *a, uint64_t *b);
 /* The thread, or NO_THREAD when nothing is known of it. */
 uint32_t world_thread(const struct world *w, int32_t process, int32_t tid);
+/* That of the process's main thread; NO_THREAD also for NO_INDEX. */
+uint32_t world_main_thread(const struct world *w, int32_t process);
+/* [a, b) cut where the thread begins and ends to wait. */
+struct iv_walk world_waits(const struct world *w, uint32_t thread, uint64_t a, uint64_t b);
 /* What a process is called in a sub-line. */
 const char *world_name(const struct world *w, int32_t process);
 /*
@@ -98,6 +102,8 @@ const char *world_name(const struct world *w, int32_t process);
  */
 int32_t world_first_death(const struct world *w, size_t *ret_more);
 bool item_counts(enum item item);
+/* Evidence or a span that counts as what is before or after a gap: no container, no short allocation. */
+bool piece_is_neighbour(const struct piece *x);
 
 /* The parts of world_open, in order. */
 void world_take_times(struct world *w);
