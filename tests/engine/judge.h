@@ -15,7 +15,8 @@ struct line {
 	enum item item;
 	int pid, tid, rank;
 	uint64_t start_ns, end_ns, bytes;
-	uint64_t delay_ns, cpu_ns; /* waited for a CPU, used one, since this thread's last line */
+	uint64_t delay_ns; /* waited for a CPU, or for the log, since this thread's last line */
+	uint64_t cpu_ns;   /* used one */
 };
 
 struct judge {

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOG_WAIT_NS 1000000 /* no line takes that long to write */
+
 static int truth_fd = -1;
 static enum step present;
 static uint64_t present_start_ns;
@@ -98,7 +100,7 @@ static bool read_ran(int fd, struct ran *ret)
 	return true;
 }
 
-static _Thread_local uint64_t child_delay_ns; /* for the next line */
+static _Thread_local uint64_t more_delay_ns; /* for the next line */
 
 static struct ran ran_since(void)
 {
@@ -117,10 +119,10 @@ static struct ran ran_since(void)
 	}
 	if (!read_ran(fd, &now))
 		return since;
-	since.delay_ns = now.delay_ns - before.delay_ns + child_delay_ns;
+	since.delay_ns = now.delay_ns - before.delay_ns + more_delay_ns;
 	since.cpu_ns = now.cpu_ns - before.cpu_ns;
 	before = now;
-	child_delay_ns = 0;
+	more_delay_ns = 0;
 	return since;
 }
 
@@ -133,7 +135,7 @@ void truth_child_delay(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (read_ran(fd, &ran))
-		child_delay_ns += ran.delay_ns;
+		more_delay_ns += ran.delay_ns;
 	if (fd >= 0)
 		close(fd);
 }
@@ -141,6 +143,7 @@ void truth_child_delay(pid_t pid)
 static void line(const char *view, const char *item, const char *sub, uint64_t start_ns,
 		 uint64_t end_ns, uint64_t bytes)
 {
+	uint64_t before_ns, wrote_ns;
 	struct ran since;
 	char buf[512];
 	int n;
@@ -156,8 +159,15 @@ static void line(const char *view, const char *item, const char *sub, uint64_t s
 		     (unsigned long long)start_ns, (unsigned long long)end_ns,
 		     (unsigned long long)bytes, (unsigned long long)since.delay_ns,
 		     (unsigned long long)since.cpu_ns, opt.rank);
+	before_ns = now_ns();
 	if (write(truth_fd, buf, (size_t)n) != n)
 		die("cannot write the truth log: %s", strerror(errno));
+	wrote_ns = now_ns() - before_ns;
+	if (wrote_ns < LOG_WAIT_NS)
+		return;
+	/* Another process was taken off its CPU while it wrote, and held the file: no step slept, the log did. */
+	ran_since();
+	more_delay_ns = wrote_ns;
 }
 
 void truth_work(const char *item, const char *sub, uint64_t start_ns, uint64_t end_ns,
@@ -210,7 +220,7 @@ void crash_at(enum step step)
 
 void burn_ms(unsigned ms)
 {
-	uint64_t until = now_ns() + (uint64_t)ms * 1000000;
+	uint64_t until = now_ns() + (uint64_t)ms * 1000000, more_ns;
 	static volatile uint64_t sink = 88172645463325252ull;
 
 	while (now_ns() < until) {
@@ -223,7 +233,9 @@ void burn_ms(unsigned ms)
 		}
 		sink = x;
 	}
-	/* A delay inside belongs to the step on either side's clock. */
+	/* A delay inside belongs to the step on either side's clock; not what the log took before it. */
+	more_ns = more_delay_ns;
 	if (truth_fd >= 0)
 		ran_since();
+	more_delay_ns = more_ns;
 }
