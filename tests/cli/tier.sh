@@ -30,7 +30,7 @@ fi
 
 # As root of a container: no capability but those that one has by default.
 less="setpriv --bounding-set=-bpf,-perfmon,-sys_admin --inh-caps=-bpf,-perfmon,-sys_admin"
-if [ "$(id -u)" != 0 ] || ! $less true 2>"$tmp/tool"; then
+if ! is_root || ! $less true 2>"$tmp/tool"; then
 	skip "root without the capabilities" "only root has some to give up, with setpriv"
 else
 	$less timeout "$limit" "$coldprof" --db "$db" -- true 2>"$tmp/err"
