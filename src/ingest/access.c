@@ -267,6 +267,9 @@ static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint
 	io->mode |= mode;
 	if (reads || a->mode & IO_WRITE)
 		io->asked_bytes += known(a->bytes);
+	/* A direct read tells by itself that it comes from storage, not what else of the bin did. */
+	if (!(t->saw & SAW_FILLS) && !(a->mode & (IO_DIRECT | IO_WRITE)))
+		io->storage_bytes = UNKNOWN;
 	if (io->storage_bytes != UNKNOWN)
 		io->storage_bytes += known(a->storage_bytes);
 	if (is_fault(a)) {

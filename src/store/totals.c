@@ -2,6 +2,7 @@
 /* What reports read instead of single bins and pieces: sums that are made once, when a run is stored. */
 #include <stdio.h>
 
+#include "base/str.h"
 #include "base/vec.h"
 #include "model/model.h"
 #include "store/internal.h"
@@ -12,26 +13,43 @@
  */
 #define TOTAL(column, where)                                                                       \
 	" CASE WHEN count(" column ") FILTER (WHERE " where ") THEN CAST(total(" column            \
-	") FILTER (WHERE " where ") AS INTEGER) END,"
+	") FILTER (WHERE " where ") AS INTEGER) END"
+
+/*
+ * Likewise, for what is subtracted from others or compared: the part that
+ * is known must not pass for the whole. One bin that does not know makes it NULL.
+ */
+#define WHOLE(column, where)                                                                       \
+	" CASE WHEN count(" column ") = count(*) FILTER (WHERE " where " OR " column               \
+	" IS NOT NULL) AND count(" column ") THEN CAST(total(" column ") AS INTEGER) END"
 
 static int put_file_totals(struct store *s, int64_t run, struct err *err)
 {
 	/* 32 is IO_WRITE. */
-	static const char fmt[] = "INSERT INTO file_total SELECT run, file," TOTAL(
-		"asked_bytes", "NOT mode & 32") TOTAL("storage_bytes", "1") TOTAL("mapped_bytes",
-										  "1")
-		TOTAL("asked_bytes", "mode & 32") TOTAL("reads", "1") TOTAL("faults", "1") TOTAL(
-			"wait_ns",
-			"1") " max(mode & 1) | max(mode & 2) | max(mode & 4) | max(mode & 8) | "
-			     "max(mode & 16) | max(mode & 32)"
-			     " FROM file_io WHERE run = %lld AND file IS NOT NULL GROUP BY file";
-	char sql[sizeof(fmt) + 32];
+	static const char *const sums[] = {
+		TOTAL("asked_bytes", "NOT mode & 32"),
+		WHOLE("storage_bytes", "mode <> 32"),
+		TOTAL("mapped_bytes", "1"),
+		TOTAL("asked_bytes", "mode & 32"),
+		TOTAL("reads", "1"),
+		TOTAL("faults", "1"),
+		WHOLE("wait_ns", "mode <> 32"),
+	};
+	struct str sql = {0};
 	int r = store_clear(s, "file_total", run, err);
 
 	if (r < 0)
 		return r;
-	snprintf(sql, sizeof(sql), fmt, (long long)run);
-	return store_exec(s, sql, "write to", err);
+	str_add(&sql, "INSERT INTO file_total SELECT run, file,");
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+		str_addf(&sql, "%s,", sums[i]);
+	str_addf(&sql,
+		 " max(mode & 1) | max(mode & 2) | max(mode & 4) | max(mode & 8) | max(mode & 16) |"
+		 " max(mode & 32) FROM file_io WHERE run = %lld AND file IS NOT NULL GROUP BY file",
+		 (long long)run);
+	r = store_exec(s, str_get(&sql), "write to", err);
+	str_free(&sql);
+	return r;
 }
 
 static bool has_jit(const struct trace *t)

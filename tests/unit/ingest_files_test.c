@@ -202,6 +202,27 @@ static void test_populated(void)
 	trace_done(&t);
 }
 
+/* Without a view of what storage brings, a direct read beside others tells nothing of theirs. */
+static void test_direct_beside_others(void)
+{
+	struct trace t;
+
+	for (int others = 0; others < 3; others++) {
+		open_trace(&t, SAW_TREE | SAW_READS);
+		add_file(&t, "/nowhere/model.safetensors", 211, 61 * MB, FILE_OTHER);
+		if (others == 1)
+			add_access(&t, 0, 0, IO_READ, 1000 * MS, 1001 * MS, 7 * MB);
+		add_access(&t, 0, 0, IO_DIRECT, 1002 * MS, 1003 * MS, MB)->storage_bytes = MB;
+		if (others == 2)
+			add_access(&t, 0, 0, IO_READ, 1004 * MS, 1005 * MS, 7 * MB);
+		run(&t, NULL);
+		is_int(t.io.n, 1, "one bin");
+		is_int((int64_t)t.io.v[0].storage_bytes, (int64_t)(others ? UNKNOWN : MB),
+		       "direct, %s", others ? "beside a read: not known" : "alone: from storage");
+		trace_done(&t);
+	}
+}
+
 static void test_header(void)
 {
 	char path[] = "ingest-test-XXXXXX", full[5000], cwd[4096];
@@ -387,6 +408,7 @@ int main(void)
 	test_mapping();
 	test_ranges();
 	test_populated();
+	test_direct_beside_others();
 	test_header();
 	test_magic();
 	test_one_file();

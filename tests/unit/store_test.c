@@ -217,6 +217,53 @@ static void ledger_round_trip(void)
 	trace_done(&t);
 }
 
+/* Sums of a file's bins: what one of them does not know, the whole does not. */
+static void totals_know_all_or_nothing(void)
+{
+	static const struct {
+		struct file_io io[2];
+		const char *want;
+	} cases[] = {
+		{{{.asked_bytes = 7, .storage_bytes = 5, .wait_ns = 3, .mode = IO_READ},
+		  {.asked_bytes = 11, .storage_bytes = 0, .wait_ns = 2, .mode = IO_DIRECT}},
+		 "18 5 5"},
+		{{{.asked_bytes = 7, .storage_bytes = UNKNOWN, .wait_ns = 3, .mode = IO_READ},
+		  {.asked_bytes = 11, .storage_bytes = 11, .wait_ns = UNKNOWN, .mode = IO_DIRECT}},
+		 "18 - -"},
+		{{{.asked_bytes = 7, .storage_bytes = 7, .wait_ns = 3, .mode = IO_DIRECT},
+		  {.asked_bytes = 11,
+		   .storage_bytes = UNKNOWN,
+		   .wait_ns = UNKNOWN,
+		   .mode = IO_WRITE}},
+		 "7 7 3"},
+	};
+	const char *path = in_folder("totals.db");
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct err err = {0};
+		struct trace t;
+		struct store *s = must_open(path, STORE_WRITE);
+		char sql[256];
+
+		trace_init(&t);
+		vec_add(&t.processes)->pid = 101;
+		vec_add(&t.files)->path = "/models/model.safetensors";
+		for (int j = 0; j < 2; j++) {
+			vec_push(&t.io, cases[i].io[j]);
+			vec_last(&t.io)->bin_ns = (uint64_t)j * 10000000;
+		}
+		if (store_begin_run(s, &t, &err) < 0 || store_put_trace(s, &t, &err) < 0)
+			bail("%s", err.msg);
+		store_close(s);
+		snprintf(sql, sizeof(sql),
+			 "SELECT asked_bytes || ' ' || coalesce(storage_bytes, '-') || ' ' || "
+			 "coalesce(wait_ns, '-') FROM file_total WHERE run = %lld",
+			 (long long)t.run.id);
+		is_str(sql_text(path, sql), cases[i].want, "totals %zu: asked, storage, wait", i);
+		trace_done(&t);
+	}
+}
+
 /* A damaged number must not be followed: it is refused, and what is wrong is named. */
 static void damage_is_refused(void)
 {
@@ -314,6 +361,7 @@ int main(void)
 	make_folder();
 	round_trip();
 	ledger_round_trip();
+	totals_know_all_or_nothing();
 	damage_is_refused();
 	schema_agrees_with_model();
 	views_work();
