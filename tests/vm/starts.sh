@@ -23,7 +23,7 @@ try()
 	rm -f "$tmp/truth" "$tmp/db"
 	[ "$word" = warm ] || echo 3 >/proc/sys/vm/drop_caches
 	if timeout 100 "$coldprof" -q --tier 1 -n 1 --as-is --db "$tmp/db" -- "$engine" --truth "$tmp/truth" \
-		--model "$tmp/model" --driver fake --init 500 --port 8123 "$@" >"$tmp/out" 2>&1; then
+		--model "$tmp/model" --driver fake --init 1000 --port 8123 "$@" >"$tmp/out" 2>&1; then
 		ok "$name" "$compare" --db "$tmp/db" --run 1 --truth "$tmp/truth" "--$word" --share 8
 	else
 		fail "$name"
