@@ -20,17 +20,27 @@ EXTRA_DIST += $(BPF_INPUTS)
 
 if BPF
 libcoldprof_a_CPPFLAGS += -I$(top_builddir)/bpf
-BUILT_SOURCES += bpf/coldprof.skel.h
-CLEANFILES += bpf/coldprof.skel.h bpf/coldprof.bpf.o
+# Twice the same programs: those of uncast.skel.h are for kernels before 6.2.
+BPF_SKELETONS = bpf/coldprof.skel.h bpf/uncast.skel.h
+BUILT_SOURCES += $(BPF_SKELETONS)
+CLEANFILES += $(BPF_SKELETONS) $(BPF_SKELETONS:.skel.h=.bpf.o)
+BPF_COMPILE = $(CLANG) -g -O2 -Wall -Wno-unused-function -target bpf -D__TARGET_ARCH_$(BPF_ARCH) $(LIBBPF_CFLAGS) \
+	$(BPF_INCLUDES) -I$(top_srcdir)/bpf -I$(top_srcdir)/src -c $(top_srcdir)/bpf/coldprof.bpf.c
 
 bpf/coldprof.bpf.o: $(BPF_INPUTS) src/wire/kernel.h
 	@$(MKDIR_P) bpf
-	$(AM_V_GEN)$(CLANG) -g -O2 -Wall -Wno-unused-function -target bpf -D__TARGET_ARCH_$(BPF_ARCH) $(LIBBPF_CFLAGS) $(BPF_INCLUDES) \
-		-I$(top_srcdir)/bpf -I$(top_srcdir)/src -c $(top_srcdir)/bpf/coldprof.bpf.c -o $@-t && mv $@-t $@
+	$(AM_V_GEN)$(BPF_COMPILE) -o $@-t && mv $@-t $@
+
+bpf/uncast.bpf.o: $(BPF_INPUTS) src/wire/kernel.h
+	@$(MKDIR_P) bpf
+	$(AM_V_GEN)$(BPF_COMPILE) -DWITHOUT_CASTS -o $@-t && mv $@-t $@
 
 bpf/coldprof.skel.h: bpf/coldprof.bpf.o
 	$(AM_V_GEN)$(BPFTOOL) gen skeleton bpf/coldprof.bpf.o name coldprof_bpf > $@-t && mv $@-t $@
 
+bpf/uncast.skel.h: bpf/uncast.bpf.o
+	$(AM_V_GEN)$(BPFTOOL) gen skeleton bpf/uncast.bpf.o name coldprof_uncast > $@-t && mv $@-t $@
+
 # Before BUILT_SOURCES there is no dependency to go by.
-src/probe/libcoldprof_a-bpf.$(OBJEXT) src/probe/libcoldprof_a-bpf_end.$(OBJEXT): bpf/coldprof.skel.h
+src/probe/libcoldprof_a-bpf.$(OBJEXT) src/probe/libcoldprof_a-bpf_end.$(OBJEXT): $(BPF_SKELETONS)
 endif

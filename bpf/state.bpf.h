@@ -25,14 +25,15 @@
 
 /*
  * A member behind a pointer that the verifier does not know: a plain load where
- * the kernel has casts (6.2), which a copy takes five times as long as.
+ * the kernel has casts (6.2), else a copy, which takes five times as long.
  */
-extern void *bpf_rdonly_cast(const void *obj, uint32_t btf_id) __ksym __weak;
+#ifdef WITHOUT_CASTS
+#define PEEK(type, p, member) BPF_CORE_READ((struct type *)(p), member)
+#else
+extern void *bpf_rdonly_cast(const void *obj, uint32_t btf_id) __ksym;
 #define PEEK(type, p, member)                                                                      \
-	(&bpf_rdonly_cast                                                                          \
-		 ? ((struct type *)bpf_rdonly_cast((p), bpf_core_type_id_kernel(struct type)))     \
-			   ->member                                                                \
-		 : BPF_CORE_READ((struct type *)(p), member))
+	(((struct type *)bpf_rdonly_cast((p), bpf_core_type_id_kernel(struct type)))->member)
+#endif
 
 /* Set by coldprof before the programs are loaded. */
 const volatile uint32_t pidns_inum;

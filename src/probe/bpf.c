@@ -41,6 +41,8 @@ void bpf_close(struct probe *p)
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <uncast.skel.h>
+
 #include "base/clock.h"
 #include "base/str.h"
 #include "model/model.h"
@@ -167,6 +169,37 @@ static void choose_way(struct probe *p)
 				p->faults_by_file = false;
 }
 
+/* The two skeletons differ in their programs' code alone. */
+_Static_assert(sizeof(struct coldprof_uncast) == sizeof(struct coldprof_bpf) &&
+		       sizeof(struct coldprof_uncast__rodata) ==
+			       sizeof(struct coldprof_bpf__rodata) &&
+		       sizeof(struct coldprof_uncast__bss) == sizeof(struct coldprof_bpf__bss),
+	       "one skeleton");
+
+/* NULL: failed, errno says why. */
+static struct coldprof_bpf *open_skeleton(void)
+{
+	struct coldprof_bpf *skel;
+	int rc;
+
+	if (!probe_kernel_before(6, 2))
+		return coldprof_bpf__open();
+	skel = calloc(1, sizeof(*skel));
+	if (!skel)
+		return NULL;
+	rc = coldprof_bpf__create_skeleton(skel);
+	if (rc == 0) {
+		skel->skeleton->data =
+			(void *)(uintptr_t)coldprof_uncast__elf_bytes(&skel->skeleton->data_sz);
+		rc = bpf_object__open_skeleton(skel->skeleton, NULL);
+	}
+	if (rc == 0)
+		return skel;
+	coldprof_bpf__destroy(skel);
+	errno = -rc;
+	return NULL;
+}
+
 /*
  * Load with every program that the kernel takes; those that it refuses are added to the refusals. Without `finish` what
  * threads gather would be missing as far as they live: a part of the bytes, shown as all of them.
@@ -184,7 +217,7 @@ static int load(struct probe *p, const char **ret_program)
 		if (rc)
 			return rc;
 		*ret_program = NULL;
-		skel = coldprof_bpf__open();
+		skel = open_skeleton();
 		if (!skel)
 			return -errno;
 		choose_way(p);
