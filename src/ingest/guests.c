@@ -54,6 +54,36 @@ static int32_t add_process(struct trace *t, const struct wire_process *w)
 	return (int32_t)t->processes.n - 1;
 }
 
+static bool is_elf(const char *path, struct stat *ret_stat)
+{
+	char head[SELFMAG] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	bool is = fd >= 0 && fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode) &&
+		  pread(fd, head, SELFMAG, 0) == SELFMAG && !memcmp(head, ELFMAG, SELFMAG);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/*
+ * Did /proc show another program in the process later? Not
+ * told of a script: its program there is the interpreter.
+ */
+static bool went_on(const struct trace *t, int32_t index, const struct wire_process *w)
+{
+	struct stat its, later;
+
+	if (!is_elf(w->exe, &its))
+		return false;
+	vec_for_each (e, &t->execs)
+		if (e->process == index && e->at_ns > w->start_ns && e->exe &&
+		    stat(e->exe, &later) == 0 &&
+		    (later.st_ino != its.st_ino || later.st_dev != its.st_dev))
+			return true;
+	return false;
+}
+
 /*
  * What the shim knows better than a sampler of /proc;
  * nothing of it where the kernel side saw the tree.
@@ -74,14 +104,19 @@ static void describe(struct trace *t, int32_t index, const struct wire_process *
 		return;
 	}
 	if (!tree) {
+		bool past = went_on(t, index, w);
 		struct exec_event *e = vec_add(&t->execs);
 
-		p->exec_ns = w->start_ns;
 		/* /proc/self/exe and its like say nothing of what they led to. */
-		if (!p->exe || !str_starts(w->exe, "/proc/"))
-			p->exe = text_or_null(t, w->exe);
+		const char *exe =
+			p->exe && str_starts(w->exe, "/proc/") ? p->exe : text_or_null(t, w->exe);
+
+		*e = (struct exec_event){index, w->start_ns, exe, command};
+		if (past)
+			return;
+		p->exec_ns = w->start_ns;
+		p->exe = exe;
 		p->command = command;
-		*e = (struct exec_event){index, w->start_ns, p->exe, command};
 		return;
 	}
 	if (!p->exe)

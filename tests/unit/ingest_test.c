@@ -204,6 +204,41 @@ static void test_tree(void)
 	trace_done(&t);
 }
 
+/* Without the kernel side /proc shows an exec late, and one into a program without the shim alone. */
+static void test_exec(void)
+{
+	static const struct {
+		const char *shown, *want, *what;
+	} cases[] = {
+		{"/bin/sh", "/bin/sh", "another program"},
+		{"/usr/bin/../bin/cat", "/bin/cat", "the same by another name"},
+		{"/nowhere/sh", "/bin/cat", "one that is not there any more"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wire_writer w;
+		struct trace t;
+		struct process *p;
+
+		open_trace(&t, 0);
+		writer_open(&w);
+		writer_process(&w, 1009, 1, 13 * MS, WIRE_PROCESS_EXEC, "/bin/cat", "cat", 4);
+		p = &t.processes.v[0];
+		p->exe = cases[i].shown;
+		p->exec_ns = 33 * MS;
+		*(struct exec_event *)vec_add(&t.execs) =
+			(struct exec_event){0, 33 * MS, cases[i].shown, "shown"};
+		run(&t, &w);
+		p = &t.processes.v[0];
+		is_str(p->exe, cases[i].want, "/proc shows %s later", cases[i].what);
+		is_int((int64_t)p->exec_ns, (i ? 13 : 33) * MS, "the moment of that exec");
+		is_int((int64_t)t.execs.n, 2, "both are kept");
+		is_int(p->uncovered != NULL, !i, "the shim %s in it", i ? "is" : "is not");
+		writer_close(&w);
+		trace_done(&t);
+	}
+}
+
 /* The kernel's name of what was run by a link of /proc is not the program's. */
 static void test_names(void)
 {
@@ -284,6 +319,7 @@ int main(void)
 	test_roles();
 	test_lines();
 	test_tree();
+	test_exec();
 	test_names();
 	test_yields();
 	test_nothing();
