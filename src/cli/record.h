@@ -10,6 +10,7 @@
 #include "launch/holder.h"
 #include "launch/launch.h"
 #include "launch/mark.h"
+#include "launch/outside.h"
 #include "launch/tree.h"
 #include "launch/user.h"
 #include "model/model.h"
@@ -54,6 +55,7 @@ enum phase {
 struct start {
 	struct record *rec;
 	bool stop_when_ready, show_delta;
+	disk_list disks;	 /* before the start */
 	VEC(int8_t) caches_held; /* beside rec->caches: folder_holds() before the start */
 	bool cold_wanted;	 /* it was made cold: the claim is to be verified */
 	enum phase phase;
@@ -143,6 +145,10 @@ void facts_of_run(struct start *s);
  * cold_wanted they are evicted first.
  */
 void files_before(struct start *s);
+
+/* start_outside.c: what others do meanwhile; the end is after ingest, before the ledger. */
+void outside_begin(struct start *s);
+void outside_end(struct start *s);
 
 /*
  * start_state.c: says so when a start that was to be cold

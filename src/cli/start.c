@@ -387,6 +387,7 @@ static int set_up(struct start *s, struct err *err)
 	if (rc)
 		return rc;
 	files_before(s);
+	outside_begin(s);
 	return start_guest(s, err);
 }
 
@@ -399,6 +400,7 @@ static void tear_down(struct start *s)
 	ring_close(&s->ring);
 	environment_free(s->env);
 	vec_free(&s->caches_held);
+	vec_free(&s->disks);
 	trace_done(&s->trace);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);

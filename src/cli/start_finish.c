@@ -67,6 +67,7 @@ static int work(struct start *s)
 		cli_say("the records could not be read: %s", err.msg);
 	}
 	state_judge(t, s->cold_wanted);
+	outside_end(s);
 	if (!s->exec_failed)
 		have_ledger = !attribute(t, t->run.end_ns, &ledger);
 	err = (struct err){0};

@@ -6,6 +6,7 @@ libcoldprof_a_SOURCES += \
 	%D%/launch.c %D%/launch.h \
 	%D%/listen.c %D%/listen.h \
 	%D%/mark.c %D%/mark.h \
+	%D%/outside.c %D%/outside.h \
 	%D%/program.c %D%/program.h \
 	%D%/ready.c %D%/ready.h \
 	%D%/residency.c %D%/residency.h \

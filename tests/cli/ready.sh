@@ -38,6 +38,8 @@ begin --until "http:$port" -- "$serve" --port "$port" --first 503,503,503 --hits
 echo >"$tmp/go"
 ledger_shown
 ok "http: the guest runs on after ready" kill -0 "$us"
+is "http: so that its end is not known" "$(ask "select r.status is null and p.status is null and p.end_ns is null
+	from run r join process p on p.run = r.id where r.id = $(last id) and p.id = 0")" 1
 is "http: 503 until 200, then no more requests" "$(grep -c 'GET /health' "$hits")" 4
 kill -TERM "$us"
 finish
