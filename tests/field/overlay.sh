@@ -13,7 +13,7 @@ mkdir "$tmp/layers" "$tmp/rootfs"
 mount -t tmpfs none "$tmp/layers" 2>"$tmp/why" && mkdir "$tmp/layers/upper" "$tmp/layers/work" &&
 	mount -t overlay overlay -o "lowerdir=$model,upperdir=$tmp/layers/upper,workdir=$tmp/layers/work" "$tmp/rootfs" \
 		2>"$tmp/why" || skip_all "cannot mount an overlay: $(cat "$tmp/why")"
-name=model-00001-of-00003.safetensors
+name="model-00001-of-00003.safetensors"
 FILE=$tmp/rootfs/$name
 export FILE
 size=$(stat -c %s "$FILE")
