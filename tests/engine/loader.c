@@ -164,6 +164,7 @@ static void *load_thread(void *arg)
 {
 	char *buf = arg;
 	CUstream stream;
+	uint64_t at;
 	size_t i;
 
 	device_use_on_this_thread();
@@ -172,6 +173,9 @@ static void *load_thread(void *arg)
 		copy(&pieces[i], read_piece(&pieces[i], buf), stream);
 		CU(cu.stream_sync(stream)); /* the buffer is used again */
 	}
+	/* What this thread waited for a CPU behind its last piece. */
+	at = now_ns();
+	truth_work("weights", "end", at, at, 0);
 	return NULL;
 }
 
