@@ -138,6 +138,27 @@ static void locked(void)
 	trace_done(&t);
 }
 
+/* A long reader keeps a writer out as long as the writer will wait: in all, not at each try. */
+static void long_reader(void)
+{
+	const char *path = in_folder("read.db");
+	struct store *s;
+	struct err err = {0};
+	sqlite3 *reader;
+	uint64_t began;
+
+	store_close(must_open(path, STORE_WRITE));
+	sqlite3_open(path, &reader);
+	sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM run", NULL, NULL, NULL);
+	began = clock_now_ns();
+	is_int(store_open_within(path, STORE_WRITE, 1000, &s, &err), -EBUSY,
+	       "a database that a long reader holds is an error");
+	ok(clock_now_ns() - began < 20 * NS_PER_SEC, "after little more than the wait asked for");
+	sqlite3_close(reader);
+	is_int(store_open_within(path, STORE_WRITE, 1000, &s, &err), 0, "once it is free it opens");
+	store_close(s);
+}
+
 static void parallel_writers(void)
 {
 	char path[256];
@@ -195,6 +216,7 @@ int main(void)
 	make_folder();
 	refusals();
 	locked();
+	long_reader();
 	parallel_writers();
 	killed_writer();
 	rights();
