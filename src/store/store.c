@@ -266,16 +266,22 @@ static int migrate(struct store *s, struct err *err)
 	return store_commit(s, err);
 }
 
-/* SQLite does not call the busy handler when two connections change the mode at once. */
-static int journal_mode(struct store *s, const char *sql, int wait_ms)
+/*
+ * To change the mode a connection wants the file for itself, and would wait for that with the file
+ * half taken, as would another: neither waits inside SQLite, both let go and try again.
+ */
+static int journal_mode(struct store *s, const char *sql)
 {
-	/* By the clock: where the handler is called, one try alone may take as long. */
-	uint64_t until_ns = clock_now_ns() + (uint64_t)wait_ms * NS_PER_MS;
-	int rc;
+	uint64_t until_ns = clock_now_ns() + (uint64_t)s->wait_ms * NS_PER_MS;
+	int rc, wait_ms = s->wait_ms;
 
+	s->wait_ms = s->waited_ms = 0;
 	while ((rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL)) != SQLITE_OK &&
 	       (rc & 0xff) == SQLITE_BUSY && clock_now_ns() < until_ns)
-		poll(NULL, 0, BUSY_STEP_MS);
+		poll(NULL, 0, BUSY_STEP_MS / 2 + getpid() % BUSY_STEP_MS);
+	s->wait_ms = wait_ms;
+	if ((rc & 0xff) == SQLITE_BUSY)
+		s->waited_ms = wait_ms;
 	return rc;
 }
 
@@ -287,7 +293,7 @@ static int prepare_to_write(struct store *s, bool current, struct err *err)
 	 * On file systems without shared memory SQLite
 	 * stays with a rollback journal, which is as safe.
 	 */
-	if (journal_mode(s, "PRAGMA journal_mode = WAL", s->wait_ms) != SQLITE_OK)
+	if (journal_mode(s, "PRAGMA journal_mode = WAL") != SQLITE_OK)
 		return store_error(s, err, "write to");
 	r = store_exec(s, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384", "open", err);
 	return r < 0 || current ? r : migrate(s, err);
