@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Small guests that do what a reported start did: guest.py WHAT FILE...
+import http.server
 import mmap
 import multiprocessing
 import os
@@ -86,6 +87,41 @@ def visit(folder, n):
             f.read(8192)
 
 
+def some(told, go, n, paths):
+    """Read the first n files, tell, and go on when told."""
+    for i, path in enumerate(paths):
+        if i == int(n):
+            with open(told, "w") as f:
+                f.write("%d\n" % os.getpid())
+            with open(go) as f:
+                f.read()
+        read(path)
+
+
+def deferred(told, path):
+    """A server that is healthy at once and loads at the first request for work."""
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+
+        def do_POST(self):
+            touch(path)
+            self.send_response(200)
+            self.end_headers()
+            os.write(1, b"first answer\n")
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Server)
+    os.write(1, b"Uvicorn running on http://127.0.0.1:%d\n" % server.server_port)
+    with open(told, "w") as f:
+        f.write("%d\n" % server.server_port)
+    server.serve_forever()
+
+
 def workers(how, paths):
     context = multiprocessing.get_context(how)
     run = [context.Process(target=read, args=(path,)) for path in paths]
@@ -110,6 +146,10 @@ if __name__ == "__main__":
         bus_error(rest[0])
     elif what == "compilers":
         compilers(*rest)
+    elif what == "some":
+        some(rest[0], rest[1], rest[2], rest[3:])
+    elif what == "deferred":
+        deferred(*rest)
     elif what == "cache":
         cache(*rest)
     elif what == "visit":
