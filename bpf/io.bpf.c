@@ -74,6 +74,70 @@ enum {
 #define MADV_POPULATE_READ_NR  22
 #define MADV_POPULATE_WRITE_NR 23
 
+enum {
+	CALL_READ = 1,
+	CALL_WRITE = 2,
+	CALL_VECTOR = 4,
+	CALL_AT = 8, /* the position is the fourth argument */
+	CALL_POINTER =
+		16, /* the position lies where the argument behind the file points to, if anywhere */
+	CALL_SECOND = 32, /* the file is the second argument */
+	CALL_MMAP = 64,
+	CALL_MADVISE = 128,
+	CALL_MLOCK = 256,
+	CALL_MLOCKALL = 512,
+	CALL_AHEAD = 1024,
+	CALL_YIELD = 2048,
+};
+
+/*
+ * What a call is to us: asked before the thread is looked
+ * up, since every call of the machine passes here.
+ */
+static __always_inline uint32_t call_of(long nr)
+{
+	switch (nr) {
+	case NR_READ:
+		return CALL_READ;
+	case NR_READV:
+		return CALL_READ | CALL_VECTOR;
+	case NR_PREAD:
+		return CALL_READ | CALL_AT;
+	case NR_PREADV:
+	case NR_PREADV2:
+		return CALL_READ | CALL_VECTOR | CALL_AT;
+	case NR_SENDFILE:
+		return CALL_READ | CALL_SECOND | CALL_POINTER;
+	case NR_SPLICE:
+	case NR_COPY_FILE_RANGE:
+		return CALL_READ | CALL_POINTER;
+	case NR_WRITE:
+		return CALL_WRITE;
+	case NR_WRITEV:
+		return CALL_WRITE | CALL_VECTOR;
+	case NR_PWRITE:
+		return CALL_WRITE | CALL_AT;
+	case NR_PWRITEV:
+	case NR_PWRITEV2:
+		return CALL_WRITE | CALL_VECTOR | CALL_AT;
+	case NR_READAHEAD:
+	case NR_FADVISE:
+		return CALL_AHEAD;
+	case NR_MMAP:
+		return CALL_MMAP;
+	case NR_MADVISE:
+		return CALL_MADVISE;
+	case NR_MLOCK:
+	case NR_MLOCK2:
+		return CALL_MLOCK;
+	case NR_MLOCKALL:
+		return CALL_MLOCKALL;
+	case NR_SCHED_YIELD:
+		return CALL_YIELD;
+	}
+	return 0;
+}
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -84,7 +148,8 @@ struct {
 static __always_inline struct file *file_of(uint32_t fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct fdtable *table = PEEK(files_struct, task->files, fdt);
+	struct files_struct *open = PEEK(task_struct, task, files);
+	struct fdtable *table = PEEK(files_struct, open, fdt);
 	struct file **files = PEEK(fdtable, table, fd), *file = NULL;
 
 	if (fd < PEEK(fdtable, table, max_fds))
@@ -99,9 +164,11 @@ static __always_inline bool is_log(const struct op *op)
 }
 
 /* Note the file of the call; OP_NONE when it is not one of ours. */
-static __always_inline void io_enter(struct thread *th, uint32_t fd, uint32_t kind, bool vector,
-				     struct pt_regs *regs, bool positioned)
+static __always_inline void io_enter(struct thread *th, struct pt_regs *regs, uint32_t call)
 {
+	uint32_t fd = (uint32_t)(call & CALL_SECOND ? ARG(regs, 1) : ARG(regs, 0));
+	uint32_t kind = call & CALL_READ ? OP_READ : OP_WRITE;
+	uint64_t at = call & CALL_SECOND ? ARG(regs, 2) : ARG(regs, 1);
 	struct file *file = file_of(fd);
 	struct op *op = &th->op;
 	struct inode *inode;
@@ -124,23 +191,16 @@ static __always_inline void io_enter(struct thread *th, uint32_t fd, uint32_t ki
 	op->mode = kind != OP_READ			      ? KERNEL_WRITE
 		   : PEEK(file, file, f_flags) & bpf_o_direct ? KERNEL_DIRECT
 							      : KERNEL_READ;
-	op->offset = positioned ? ARG(regs, 3) : (uint64_t)PEEK(file, file, f_pos);
+	op->offset = call & CALL_AT ? ARG(regs, 3) : (uint64_t)PEEK(file, file, f_pos);
+	if (call & CALL_POINTER && at)
+		bpf_probe_read_user(&op->offset, sizeof(op->offset), (void *)at);
 	op->fd = fd;
-	op->vector = vector;
+	op->vector = call & CALL_VECTOR;
 	op->fill_bytes = 0;
 	op->start_ns = bpf_ktime_get_ns();
 	op->kind = kind;
 	if (op->regular)
 		path_tell(th, file, op->dev, op->ino);
-}
-
-/* A call that reads from `fd` at the offset that `at` points to, or where the descriptor stands. */
-static __always_inline void transfer_enter(struct thread *th, uint32_t fd, uint64_t at,
-					   struct pt_regs *regs)
-{
-	io_enter(th, fd, OP_READ, false, regs, false);
-	if (th->op.kind == OP_READ && at)
-		bpf_probe_read_user(&th->op.offset, sizeof(th->op.offset), (void *)at);
 }
 
 /* A call that brings pages in and asks for no bytes: they are counted as they come, and here named. */
@@ -207,110 +267,42 @@ static __always_inline void mmap_enter(struct thread *th, struct pt_regs *regs)
 		op->kind = OP_MAP;
 }
 
-/*
- * Whether a call matters at all: asked before the thread is
- * looked up, since every call of the machine passes here.
- */
-static __always_inline bool ours(long nr)
+static __always_inline void advice_enter(struct thread *th, struct pt_regs *regs)
 {
-	switch (nr) {
-	case NR_READ:
-	case NR_READV:
-	case NR_PREAD:
-	case NR_PREADV:
-	case NR_PREADV2:
-	case NR_WRITE:
-	case NR_WRITEV:
-	case NR_PWRITE:
-	case NR_PWRITEV:
-	case NR_PWRITEV2:
-	case NR_SENDFILE:
-	case NR_SPLICE:
-	case NR_COPY_FILE_RANGE:
-	case NR_READAHEAD:
-	case NR_FADVISE:
-	case NR_MMAP:
-	case NR_MADVISE:
-	case NR_MLOCK:
-	case NR_MLOCK2:
-	case NR_MLOCKALL:
-		return true;
-	}
-	return false;
-}
+	uint64_t advice = ARG(regs, 2);
 
-static __always_inline void call_enter(struct thread *th, struct pt_regs *regs, long nr)
-{
-	uint64_t advice;
-
-	switch (nr) {
-	case NR_READ:
-		io_enter(th, (uint32_t)ARG(regs, 0), OP_READ, false, regs, false);
-		break;
-	case NR_READV:
-		io_enter(th, (uint32_t)ARG(regs, 0), OP_READ, true, regs, false);
-		break;
-	case NR_PREAD:
-	case NR_PREADV:
-	case NR_PREADV2:
-		io_enter(th, (uint32_t)ARG(regs, 0), OP_READ, false, regs, true);
-		break;
-	case NR_WRITE:
-		io_enter(th, (uint32_t)ARG(regs, 0), OP_WRITE, false, regs, false);
-		break;
-	case NR_WRITEV:
-		io_enter(th, (uint32_t)ARG(regs, 0), OP_WRITE, true, regs, false);
-		break;
-	case NR_PWRITE:
-	case NR_PWRITEV:
-	case NR_PWRITEV2:
-		io_enter(th, (uint32_t)ARG(regs, 0), OP_WRITE, false, regs, true);
-		break;
-	case NR_SENDFILE:
-		transfer_enter(th, (uint32_t)ARG(regs, 1), ARG(regs, 2), regs);
-		break;
-	case NR_SPLICE:
-	case NR_COPY_FILE_RANGE:
-		transfer_enter(th, (uint32_t)ARG(regs, 0), ARG(regs, 1), regs);
-		break;
-	case NR_READAHEAD:
-	case NR_FADVISE:
-		ahead_enter(th, (uint32_t)ARG(regs, 0));
-		break;
-	case NR_MMAP:
-		mmap_enter(th, regs);
-		break;
-	case NR_MADVISE:
-		advice = ARG(regs, 2);
-		if (advice == MADV_POPULATE_READ_NR || advice == MADV_POPULATE_WRITE_NR)
-			populate_enter(th, ARG(regs, 0), ARG(regs, 1));
-		break;
-	case NR_MLOCK:
-	case NR_MLOCK2:
+	if (advice == MADV_POPULATE_READ_NR || advice == MADV_POPULATE_WRITE_NR)
 		populate_enter(th, ARG(regs, 0), ARG(regs, 1));
-		break;
-	case NR_MLOCKALL:
-		populate_enter(th, 0, 0);
-		break;
-	}
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(io_sys_enter, struct pt_regs *regs, long nr)
 {
+	uint32_t call = call_of(nr);
 	struct thread *th;
 
-	if (detached || (nr != NR_SCHED_YIELD && !ours(nr)))
+	if (!call || detached)
 		return 0;
 	th = thread_current();
 	if (!th)
 		return 0;
-	if (nr == NR_SCHED_YIELD) {
+	if (call == CALL_YIELD) {
 		th->yields++;
 		return 0;
 	}
 	th->op.kind = OP_NONE;
-	call_enter(th, regs, nr);
+	if (call & (CALL_READ | CALL_WRITE))
+		io_enter(th, regs, call);
+	else if (call == CALL_MMAP)
+		mmap_enter(th, regs);
+	else if (call == CALL_AHEAD)
+		ahead_enter(th, (uint32_t)ARG(regs, 0));
+	else if (call == CALL_MADVISE)
+		advice_enter(th, regs);
+	else if (call == CALL_MLOCK)
+		populate_enter(th, ARG(regs, 0), ARG(regs, 1));
+	else
+		populate_enter(th, 0, 0);
 	return 0;
 }
 
@@ -414,7 +406,7 @@ int BPF_PROG(io_sys_exit, struct pt_regs *regs, long ret)
 	uint64_t now;
 	uint32_t kind;
 
-	if (detached || !ours(CALL_NR(regs)))
+	if (!(call_of(CALL_NR(regs)) & ~CALL_YIELD) || detached)
 		return 0;
 	th = thread_current();
 	if (!th)

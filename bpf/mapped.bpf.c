@@ -24,11 +24,11 @@ static __always_inline int mapped_told(struct address_space *mapping, uint64_t f
 	th = thread_of(task);
 	if (!th)
 		return 0;
-	inode = mapping->host;
+	inode = PEEK(address_space, mapping, host);
 	if (inode_nobodys(inode))
 		return 0;
-	dev = inode->i_sb->s_dev;
-	ino = inode->i_ino;
+	dev = inode_dev(inode);
+	ino = PEEK(inode, inode, i_ino);
 	th->begun.told = 1;
 	if (th->op.kind == OP_POPULATE) {
 		if (!th->op.ino) {

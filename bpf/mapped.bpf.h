@@ -23,7 +23,7 @@ static __always_inline bool mapped_goes_on(const struct thread *th, struct task_
 }
 
 /* The fault is over. */
-static __noinline int mapped_close(struct thread *th)
+__noinline int mapped_close(struct thread *th)
 {
 	struct fault_slot *s;
 	struct mapped *m;
@@ -53,7 +53,7 @@ static __always_inline void huge_emit(struct thread *th)
 /* Has the last fault mapped a huge page? */
 static __always_inline void huge_look(struct thread *th, struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = PEEK(task_struct, task, mm);
 	struct begun *b = &th->begun;
 	int64_t pages = mm->rss_stat[PAGES_OF_FILES].count + mm->rss_stat[PAGES_OF_SHMEM].count;
 

@@ -77,25 +77,22 @@ static __always_inline void path_walk(struct file *file, struct kernel_names *ou
 	out->cut = 1;
 }
 
-/* Tell coldprof the path of an inode, once. */
-static __always_inline void path_tell(struct thread *th, struct file *file, uint64_t dev,
-				      uint64_t ino)
+/* Not static: so it is verified once, whatever its callers know. `address` is of a struct file. */
+__noinline int path_emit(struct thread *th, uint64_t address, uint64_t dev, uint64_t ino)
 {
+	struct file *file = (struct file *)address;
 	struct inode_key key = {dev, ino};
 	struct kernel_path *room;
 	uint32_t zero = 0;
 	uint8_t one = 1;
 	uint64_t size;
 
-	if (th->told.ino == ino && th->told.dev == dev)
-		return;
-	th->told = key;
-	if (bpf_map_lookup_elem(&named, &key))
-		return;
+	if (!th || bpf_map_lookup_elem(&named, &key))
+		return 0;
 	bpf_map_update_elem(&named, &key, &one, BPF_ANY);
 	room = bpf_map_lookup_elem(&path_room, &zero);
 	if (!room)
-		return;
+		return 0;
 	head_fill(&room->head, KERNEL_PATH, th, bpf_ktime_get_ns());
 	room->dev = dev;
 	room->ino = ino;
@@ -106,4 +103,16 @@ static __always_inline void path_tell(struct thread *th, struct file *file, uint
 	if (size > sizeof(*room))
 		size = sizeof(*room);
 	emit(room, size, false);
+	return 0;
+}
+
+/* Tell coldprof the path of an inode, once. */
+static __always_inline void path_tell(struct thread *th, struct file *file, uint64_t dev,
+				      uint64_t ino)
+{
+	if (th->told.ino == ino && th->told.dev == dev)
+		return;
+	th->told.dev = dev;
+	th->told.ino = ino;
+	path_emit(th, (uint64_t)file, dev, ino);
 }

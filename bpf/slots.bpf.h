@@ -81,7 +81,8 @@ static __always_inline void fault_slot_add(struct fault_slot *s, uint64_t min, u
 		s->r.max = max;
 }
 
-static __noinline int slots_flush(struct thread *th)
+/* Not static, as others here: verified once, whatever the callers know. */
+__noinline int slots_flush(struct thread *th)
 {
 	if (!th)
 		return 0;

@@ -70,7 +70,7 @@ int BPF_PROG(tree_exec, struct task_struct *task, int old_pid, struct linux_binp
 		return 0;
 	head_fill(&room->head, KERNEL_EXEC, th, bpf_ktime_get_ns());
 	bpf_probe_read_kernel(room->comm, sizeof(room->comm), task->comm);
-	mm = task->mm;
+	mm = PEEK(task_struct, task, mm);
 	exe = BPF_CORE_READ(mm, exe_file);
 	room->dev = BPF_CORE_READ(exe, f_inode, i_sb, s_dev);
 	room->ino = BPF_CORE_READ(exe, f_inode, i_ino);
