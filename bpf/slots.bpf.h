@@ -3,18 +3,25 @@
 #pragma once
 #include "state.bpf.h"
 
-static __always_inline void fault_slot_emit(const struct thread *th, struct fault_slot *s)
+/* Not static, as others here: the kernel verifies these once, whatever the callers know. */
+__noinline int fault_slot_emit(const struct thread *th, struct fault_slot *s)
 {
+	if (!th || !s)
+		return 0;
 	head_fill(&s->r.head, KERNEL_FAULTS, th, s->r.head.at_ns);
 	emit(&s->r, sizeof(s->r), false);
 	s->region = 0;
+	return 0;
 }
 
-static __always_inline void io_slot_emit(const struct thread *th, struct io_slot *s)
+__noinline int io_slot_emit(const struct thread *th, struct io_slot *s)
 {
+	if (!th || !s)
+		return 0;
 	head_fill(&s->r.head, KERNEL_IO, th, s->r.head.at_ns);
 	emit(&s->r, sizeof(s->r), false);
 	s->r.head.at_ns = 0;
+	return 0;
 }
 
 /* Addresses, or offsets in a file. */
@@ -25,7 +32,7 @@ static __always_inline uint64_t region_of(struct thread *th, uint64_t at, uint64
 		th->evictions = 0;
 	}
 	if (th->evictions < COARSE_AFTER)
-		return (at >> FINE_SHIFT) + 1;
+		return (at >> (by_file ? FILE_SHIFT : FINE_SHIFT)) + 1;
 	return ((at >> COARSE_SHIFT) + 1) | 1ull << 63;
 }
 
@@ -81,7 +88,6 @@ static __always_inline void fault_slot_add(struct fault_slot *s, uint64_t min, u
 		s->r.max = max;
 }
 
-/* Not static, as others here: verified once, whatever the callers know. */
 __noinline int slots_flush(struct thread *th)
 {
 	if (!th)

@@ -13,9 +13,10 @@
 #define SB_NOUSER     (1ull << 31)
 #define O_DIRECT_FLAG (bpf_o_direct)
 
-#define FAULT_SLOTS  6
+#define FAULT_SLOTS  12
 #define IO_SLOTS     3
-#define FINE_SHIFT   19
+#define FINE_SHIFT   19 /* of addresses: a region should hold one mapping */
+#define FILE_SHIFT   22 /* of offsets: what lies nearer is one walk to those who read */
 #define COARSE_SHIFT 30
 /*
  * So many pieces of one thread in one bin, then regions
@@ -42,6 +43,7 @@ const volatile uint64_t log_dev[2], log_ino[2];
 const volatile uint32_t bpf_o_direct = 040000;
 const volatile bool
 	by_file; /* faults as the kernel tells their files: mapped.bpf.c, not fault.bpf.c */
+const volatile uint64_t began_ns;   /* the run */
 const volatile uint64_t wake_bytes; /* the ring wakes coldprof when it holds so much */
 
 enum thread_state { RUN, RUNNABLE, IO_WAIT, SLEEP };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The states of a thread become records of at most a bin, or one long state each. */
+/* The states of a thread become records: short ones gathered, a long one by itself. */
 #pragma once
 #include "state.bpf.h"
 
@@ -19,6 +19,16 @@ static __always_inline void times_emit(struct thread *th, uint64_t end_ns)
 		0;
 	th->yields = 0;
 	th->bin_ns = end_ns;
+}
+
+/* So long a record at most gathers short states: a thousandth of what the run has taken. */
+static __always_inline uint64_t times_bin(uint64_t now)
+{
+	uint64_t bin = (now - began_ns) >> 10;
+
+	if (bin < KERNEL_BIN_NS)
+		return KERNEL_BIN_NS;
+	return bin < KERNEL_TIMES_MAX_NS ? bin : KERNEL_TIMES_MAX_NS;
 }
 
 /*
@@ -51,7 +61,7 @@ static __always_inline void times_move(struct thread *th, uint32_t state, uint64
 	}
 	th->since_ns = now;
 	th->state = state;
-	if (now - th->bin_ns >= KERNEL_BIN_NS)
+	if (now - th->bin_ns >= times_bin(now))
 		times_emit(th, now);
 }
 

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Short chains: each link is a miss of the cache, when coldprof wakes from time to time. */
+#define HASH_BKT_CAPACITY_THRESH 3U
 #include <uthash.h>
 
 #include "base/vec.h"

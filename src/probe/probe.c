@@ -22,7 +22,7 @@
 
 #define SAMPLE_PERIOD_NS (20 * NS_PER_MS)
 #define SLOW_PERIOD_NS	 (100 * NS_PER_MS)
-#define DRAIN_PERIOD_NS	 (200 * NS_PER_MS) /* full rings and what is urgent wake coldprof earlier */
+#define DRAIN_PERIOD_NS	 (500 * NS_PER_MS) /* full rings and what is urgent wake coldprof earlier */
 #define TITLE_PERIOD_NS	 (500 * NS_PER_MS)
 
 static int64_t boot_offset(void)

@@ -24,8 +24,10 @@ static const char *path_text(const struct kernel_names *names, struct str *room)
 		at[n++] = names->names + i;
 	if (names->cut)
 		str_add(room, "/...");
-	while (n-- > 0)
-		str_addf(room, "/%s", at[n]);
+	while (n-- > 0) {
+		str_add(room, "/");
+		str_add(room, at[n]);
+	}
 	return str_get(room);
 }
 

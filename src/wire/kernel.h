@@ -13,12 +13,13 @@
 #endif
 
 /* No aggregated record begins its last operation later than this after its first. */
-#define KERNEL_BIN_NS	   10000000u
-#define KERNEL_PATH_BYTES  1024u /* names of one path */
-#define KERNEL_NAME_MAX	   256u	 /* one name, NUL included */
-#define KERNEL_COMMAND_MAX 1024u /* bytes of a command line that are kept */
-#define KERNEL_LOG_MAX	   4096u /* bytes of one write that are kept as log */
-#define KERNEL_COMM_MAX	   16u
+#define KERNEL_BIN_NS	    10000000u
+#define KERNEL_TIMES_MAX_NS 100000000u /* nor one of states that are shorter than a bin */
+#define KERNEL_PATH_BYTES   1024u      /* names of one path */
+#define KERNEL_NAME_MAX	    256u       /* one name, NUL included */
+#define KERNEL_COMMAND_MAX  1024u      /* bytes of a command line that are kept */
+#define KERNEL_LOG_MAX	    4096u      /* bytes of one write that are kept as log */
+#define KERNEL_COMM_MAX	    16u
 
 enum kernel_kind {
 	KERNEL_FORK = 1,
