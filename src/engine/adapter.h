@@ -43,6 +43,7 @@ struct engine {
 	const char *module_prefix;	  /* python -m PREFIX…; NULL none */
 	const char *const *modules;	  /* the rest of the module's name */
 	const char *const *identity;	  /* patterns of lines that no other engine writes */
+	const char *stamp;		  /* submatches 1 to 5: month, day, hour, minute, second */
 	const char *const *announce;	  /* patterns whose submatch 1 is the URL's port */
 	const char *const *cache_folders; /* templates, see folders.c */
 	const char *const *hub_options;	  /* options that name a model hub cache folder */

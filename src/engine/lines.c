@@ -5,11 +5,14 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "engine/adapter.h"
 
 #define MAX_LINE 2048
+/* A stamp has whole seconds, and a line takes its time. */
+#define LATE_NS (2 * NS_PER_SEC)
 
 struct compiled {
 	const char *pattern;
@@ -51,8 +54,19 @@ struct open_span {
 	bool complete; /* a bar that came to 100 %; it may say so more than once */
 };
 
+/* Lines that were kept back: a pipe is written when a block is full, a wrapper prints at its end. */
+struct late {
+	uint64_t lines, most_ns; /* that tell their own time, and by how much at most */
+	uint64_t together;	 /* that do not, and came with another in one write */
+	/* The last line that marks a span: what came with it. */
+	int32_t process;
+	uint64_t at_ns, by_ns;
+	bool any;
+};
+
 struct reader {
 	struct trace *t;
+	struct late late;
 	const struct engine *e;
 	VEC(struct open_span) open;
 	uint64_t ambiguous; /* lines that name a pid of several namespaces */
@@ -318,6 +332,84 @@ static void close_open(struct reader *r)
 	vec_free(&r->open);
 }
 
+/* The wall clock that the line itself tells, to the second; 0: it does not. */
+static uint64_t stamp_of(const struct reader *r, uint64_t wall_ns, const char *line)
+{
+	time_t now = (time_t)(wall_ns / NS_PER_SEC), then;
+	struct tm tm;
+	int part[5], from;
+
+	if (!r->e->stamp || !localtime_r(&now, &tm))
+		return 0;
+	for (int i = 0; i < 5; i++) {
+		if (!line_matches(r->e->stamp, line, i + 1, &from, NULL))
+			return 0;
+		part[i] = atoi(line + from);
+	}
+	tm.tm_mon = part[0] - 1, tm.tm_mday = part[1];
+	tm.tm_hour = part[2], tm.tm_min = part[3], tm.tm_sec = part[4];
+	tm.tm_isdst = -1;
+	then = mktime(&tm);
+	return then > 0 ? (uint64_t)then * NS_PER_SEC : 0;
+}
+
+/*
+ * By how much the line came after it was made. A clock of another zone tells a time that is not in
+ * the run: then nothing is known, as without a stamp.
+ */
+static uint64_t late_by(const struct reader *r, const struct log_line *l, const char *line)
+{
+	const struct run *run = &r->t->run;
+	uint64_t wall_ns = run->wall_anchor_ns + l->at_ns - run->mono_anchor_ns, then_ns;
+
+	then_ns = run->wall_anchor_ns ? stamp_of(r, wall_ns, line) : 0;
+	if (!then_ns || then_ns + LATE_NS > wall_ns ||
+	    wall_ns - then_ns > l->at_ns - run->start_ns + NS_PER_SEC)
+		return 0;
+	return wall_ns - then_ns - NS_PER_SEC; /* somewhere in that second */
+}
+
+/* The line's own time, where it came late. What came with it has no better. */
+static uint64_t time_of(struct reader *r, const struct log_line *l, const char *line)
+{
+	uint64_t by_ns = late_by(r, l, line);
+
+	if (!by_ns && r->late.any && r->late.process == l->process && r->late.at_ns == l->at_ns)
+		by_ns = r->late.by_ns;
+	if (by_ns) {
+		r->late.lines++;
+		r->late.most_ns = by_ns > r->late.most_ns ? by_ns : r->late.most_ns;
+	}
+	return l->at_ns - by_ns;
+}
+
+/* A line that marks a span. */
+static void mark_late(struct reader *r, const struct log_line *l, uint64_t at_ns)
+{
+	struct late *late = &r->late;
+
+	if (late->any && late->process == l->process && late->at_ns == l->at_ns &&
+	    at_ns == l->at_ns)
+		late->together++;
+	late->any = true;
+	late->process = l->process;
+	late->at_ns = l->at_ns;
+	late->by_ns = l->at_ns - at_ns;
+}
+
+static void tell_late(const struct reader *r)
+{
+	if (r->late.lines)
+		trace_note(r->t, "engine", "warning", r->late.lines,
+			   "log lines came up to %.0f s after they were made: their own times are "
+			   "taken, to the second",
+			   (double)r->late.most_ns / 1e9);
+	if (r->late.together)
+		trace_note(r->t, "engine", "warning", r->late.together,
+			   "log lines came together with others: their output was kept back, and "
+			   "when they were made is not known");
+}
+
 void engine_declare_spans(const struct engine *e, struct trace *t)
 {
 	struct reader r = {.t = t, .e = e};
@@ -331,17 +423,26 @@ void engine_declare_spans(const struct engine *e, struct trace *t)
 		return;
 	t->run.engine = trace_str(t, r.e->name);
 	for (size_t i = 0; i < t->log.n; i++) {
-		const struct log_line *l = &t->log.v[i];
+		struct log_line l = t->log.v[i];
 		char *line = text;
 		int32_t process;
+		bool marks = false;
 
-		plain_text(l->text, text);
-		process = take_prefix(&r, l, &line);
-		for (const struct line_rule *rule = r.e->lines; rule->key; rule++)
-			if (line_matches(rule->pattern, line, 0, NULL, NULL))
-				read_rule(&r, rule, l, process, line);
+		plain_text(l.text, text);
+		process = take_prefix(&r, &l, &line);
+		l.at_ns = time_of(&r, &t->log.v[i], line);
+		for (const struct line_rule *rule = r.e->lines; rule->key; rule++) {
+			if (!line_matches(rule->pattern, line, 0, NULL, NULL))
+				continue;
+			marks |= rule->shape == LINE_TOOK || rule->shape == LINE_BEGIN ||
+				 rule->shape == LINE_END;
+			read_rule(&r, rule, &l, process, line);
+		}
+		if (marks)
+			mark_late(&r, &t->log.v[i], l.at_ns);
 	}
 	close_open(&r);
+	tell_late(&r);
 	if (r.ambiguous)
 		trace_note(t, "engine", "warning", r.ambiguous,
 			   "log lines name a pid that is ambiguous: several pid namespaces have "

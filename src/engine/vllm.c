@@ -127,6 +127,7 @@ const struct engine engine_vllm = {
 	.module_prefix = "vllm.entrypoints.",
 	.modules = modules,
 	.identity = identity,
+	.stamp = "[A-Z]+ ([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ",
 	.announce = announce,
 	.cache_folders = cache_folders,
 	.hub_options = hub_options,

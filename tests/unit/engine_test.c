@@ -441,6 +441,41 @@ static void test_patterns(void)
 	   "patterns compile");
 }
 
+/* Output that was kept back: lines that tell their own time are taken by it, others are said to be late. */
+static void test_late(void)
+{
+	static const char *const stamps[] = {"06-12 10:00:20", "06-12 12:00:20", "06-12 10:00:49"};
+	static const double ends[] = {21, 50,
+				      50}; /* another zone is no word on it; one second is usual */
+	struct trace t;
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	for (int i = 0; i < 3; i++) {
+		char line[160];
+
+		open_trace(&t);
+		t.run.wall_anchor_ns = UINT64_C(1781258400) * NS_PER_SEC; /* 2026-06-12 10:00:00 */
+		t.run.mono_anchor_ns = 0;
+		snprintf(line, sizeof(line),
+			 "(Worker pid=1019) INFO %s [default_loader.py:384] Loading weights took "
+			 "2.00 "
+			 "seconds",
+			 stamps[i]);
+		add_line(&t, 50, 2, line);
+		add_line(&t, 50, 2, "(Worker pid=1019) INFO torch.compile takes 1.00 s in total");
+		engine_declare_spans(&engine_vllm, &t);
+		is_span(&t, "loading weights", ends[i] - 2, ends[i], 2, false, ITEM_WEIGHTS);
+		is_span(&t, "torch.compile", ends[i] - 1, ends[i], 2, true, ITEM_GRAPHS_JIT);
+		is_int((int64_t)t.diagnostics.n, 1, "it is said");
+		ok(t.diagnostics.n && strstr(t.diagnostics.v[0].text,
+					     i == 0 ? "up to 29 s after" : "came together"),
+		   "how late: %s", t.diagnostics.n ? t.diagnostics.v[0].text : "");
+		is_int((int64_t)t.log.v[0].at_ns, 50 * NS_PER_SEC, "the log keeps when it came");
+		trace_done(&t);
+	}
+}
+
 /* A pid in a line is the writer's: of its own namespace, or of the only one that has it. */
 static void test_namespaces(void)
 {
@@ -487,6 +522,7 @@ int main(void)
 	test_weights();
 	test_variables();
 	test_spans();
+	test_late();
 	test_namespaces();
 	test_phrasings();
 	test_unfinished();
