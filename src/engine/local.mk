@@ -5,5 +5,6 @@ libcoldprof_a_SOURCES += \
 	%D%/engine.h \
 	%D%/folders.c \
 	%D%/lines.c \
+	%D%/pattern.c \
 	%D%/vllm.c \
 	%D%/weights.c
