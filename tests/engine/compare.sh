@@ -88,6 +88,43 @@ try "as cold as it says" 0 "" 1 --cold
 try "not warm" 1 "" 1 --warm
 like "and why" "$(cat "$tap_out")" '^bytes: from storage .* WRONG$'
 
+# What storage gave, by the kernel's count for the engine: pages may be taken from the page cache at any time.
+cp "$tmp/truth" "$tmp/untold"
+# usage: stored HEADERS READ H2D: bytes, or null; ours VALUE: what coldprof stored
+stored()
+{
+	sed -e "/\"sub\":\"read\"/s/}/,\"read_bytes\":$2}/" -e "/\"sub\":\"h2d\"/s/}/,\"read_bytes\":$3}/" \
+		-e '/"view":"step"/s/}/,"read_bytes":77000000}/' "$tmp/untold" >"$tmp/truth"
+	line event weights headers 7 10100 10100 0 -1 | sed "s/}/,\"read_bytes\":$1}/" >>"$tmp/truth"
+}
+ours()
+{
+	echo "UPDATE file_total SET storage_bytes=$1"
+}
+stored 0 0 0
+try "warm: none, and none seen" 0 "$(ours 0)" 1 --warm
+try "warm: none, and too much seen" 1 "$(ours 1010000)" 1 --warm
+try "warm: not known at tier 1" 1 "$(ours NULL)" 1 --warm
+try "warm: not known at tier 0" 0 "$(ours NULL)" 0 --warm
+stored 1000000 3000000 4000000
+try "warm, with pages taken: all that storage gave" 0 "$(ours 8000000)" 1 --warm
+like "both sides are told" "$(cat "$tap_out")" '^bytes: from storage +8\.000 +8\.000 +\+0\.000 +1\.0 MB  ok$'
+try "to 1 % of the weights" 0 "$(ours 8990000)" 1 --warm
+try "too much" 1 "$(ours 9010000)" 1 --warm
+like "is told" "$(cat "$tap_out")" '^bytes: from storage +8\.000 +9\.010 .* WRONG$'
+try "too little" 1 "$(ours 6990000)" 1 --warm
+stored 0 51000000 0
+try "more than half was taken: no warm start" 1 "$(ours 51000000)" 1 --warm
+like "is told" "$(cat "$tap_out")" '^most of the weights were in the page cache +WRONG$'
+stored 0 0 null
+try "one count that is not told: none is taken for granted" 1 "$(ours 8000000)" 1 --warm
+stored 0 103000000 0
+try "cold: fetched again what was taken" 0 "$(ours 103000000)" 1 --cold
+try "cold: more than that" 1 "$(ours 104010000)" 1 --cold
+stored 0 1000000 0
+try "cold: storage gave little, as both say" 1 "$(ours 1000000)" 1 --cold
+mv "$tmp/untold" "$tmp/truth"
+
 move="UPDATE segment SET end_ns=end_ns+30*$ms WHERE id=3; UPDATE segment SET start_ns=start_ns+30*$ms WHERE id=4;"
 try "weights 30 ms too long" 1 "$move"
 like "is told of both items" "$(grep -c WRONG "$tap_out")" '^2$'

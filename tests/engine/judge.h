@@ -15,8 +15,9 @@ struct line {
 	enum item item;
 	int pid, tid, rank;
 	uint64_t start_ns, end_ns, bytes;
-	uint64_t delay_ns; /* waited for a CPU, or for the log, since this thread's last line */
-	uint64_t cpu_ns;   /* used one */
+	uint64_t delay_ns;   /* waited for a CPU, or for the log, since this thread's last line */
+	uint64_t cpu_ns;     /* used one */
+	uint64_t read_bytes; /* from storage since then, UNKNOWN: not told */
 };
 
 struct judge {
@@ -59,6 +60,9 @@ bool truth_wall(const struct judge *j, struct wall *ret);
  * are as near as coldprof joins evidence; and what its threads waited in them for a CPU.
  */
 uint64_t truth_busy(const struct judge *j, int pid, enum item item, uint64_t *ret_delay_ns);
+
+/* Bytes of weights that storage gave the engine, by the kernel's own count for its threads; UNKNOWN: not told. */
+uint64_t truth_storage(const struct judge *j);
 
 /* Length of the union; sorts. */
 uint64_t union_ns(struct piece *p, size_t n);

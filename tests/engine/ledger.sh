@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole path against the truth engine: every loader, one rank and three, forked and executed, at both tiers. Each
 # command is two starts: the first cold and without compiled kernels, the second warm and with them.
-# LEDGER_ONLY='mmap 1 fork 1' runs one cell; LEDGER_DIR: where the model is made, on a disk that can be made cold.
+# LEDGER_ONLY='mmap 1 fork 1' (or 'taken mmap 3 fork') runs one cell; LEDGER_DIR: where the model is made, on a disk that can be made cold.
 . "$top_srcdir/tests/tap.sh"
 
 coldprof=$top_builddir/coldprof
@@ -32,24 +32,38 @@ tier1=
 "$coldprof" -n 1 --tier 1 --db "$dir/db" --until exit -q -- true >"$dir/out" 2>&1
 [ "$(sqlite3 "$dir/db" 'SELECT tier FROM run ORDER BY id DESC LIMIT 1')" = 1 ] || tier1="no rights for the kernel probes"
 
+# usage: starts NAME N TIER LOADER RANKS SPAWN: N starts of one command, into a new database and truth log
+starts()
+{
+	next_port
+	rm -rf "$dir/db"
+	: >"$truth"
+	late=
+	[ "$5" = 1 ] || late="--late-rank 1=500"
+	status "$1" 0 timeout 60 "$coldprof" -n "$2" --tier "$3" --db "$dir/db" -- "$engine" \
+		--model "$dir/model" --truth "$truth" --driver fake --loader "$4" --ranks "$5" --spawn "$6" $late \
+		--jit cc --kernels 1 --jit-cache "$dir/cache" --graphs 4 --port "$port" --slow allocator=60 \
+		--slow graphs=60 --slow serving_up=60
+}
+
+# usage: wanted NAME TIER WORD...: whether this cell is to run
+wanted()
+{
+	name=$1
+	at_tier=$2
+	shift 2
+	[ -z "${LEDGER_ONLY:-}" ] || [ "$LEDGER_ONLY" = "$*" ] || return 1
+	[ "$at_tier" = 1 ] && [ -n "$tier1" ] || return 0
+	skip "$name" "$tier1"
+	return 1
+}
+
 # usage: cell LOADER RANKS SPAWN TIER
 cell()
 {
-	name="$1, $2 ranks by $3, tier $4"
-	[ -z "${LEDGER_ONLY:-}" ] || [ "$LEDGER_ONLY" = "$*" ] || return 0
-	if [ "$4" = 1 ] && [ -n "$tier1" ]; then
-		skip "$name" "$tier1"
-		return
-	fi
-	next_port
-	rm -rf "$dir/cache" "$dir/db"
-	: >"$truth"
-	late=
-	[ "$2" = 1 ] || late="--late-rank 1=500"
-	status "$name: starts twice" 0 timeout 60 "$coldprof" -n 2 --tier "$4" --db "$dir/db" -- "$engine" \
-		--model "$dir/model" --truth "$truth" --driver fake --loader "$1" --ranks "$2" --spawn "$3" $late \
-		--jit cc --kernels 1 --jit-cache "$dir/cache" --graphs 4 --port "$port" --slow allocator=60 \
-		--slow graphs=60 --slow serving_up=60
+	wanted "$1, $2 ranks by $3, tier $4" "$4" "$@" || return 0
+	rm -rf "$dir/cache"
+	starts "$name: starts twice" 2 "$4" "$1" "$2" "$3"
 	warm=--warm
 	[ "$1" != direct ] || warm=--cold
 	if [ "$4" = 0 ]; then
@@ -61,11 +75,34 @@ cell()
 	fi
 }
 
+# A warm start from which some pages were taken, as a kernel may: what storage then gives is told, no less and no more.
+# usage: taken LOADER RANKS SPAWN
+taken()
+{
+	wanted "$1, $2 ranks by $3, some pages taken" 1 taken "$@" || return 0
+	cat "$dir"/model/*.safetensors >/dev/null
+	for shard in "$dir"/model/*.safetensors; do
+		dd if="$shard" of=/dev/null bs=1M skip=2 count=3 iflag=nocache 2>"$dir/dd" || break
+	done
+	starts "$name: starts" 1 1 "$1" "$2" "$3"
+	ok "$name: its ledger" "$compare" --db "$dir/db" --run 1 --truth "$truth" --warm
+	"$compare" --db "$dir/db" --run 1 --truth "$truth" --warm >"$dir/out"
+	told=$(awk '/^bytes: from storage/ { print ($4 > 1) }' "$dir/out")
+	if [ "$told" = 1 ]; then
+		pass "$name: storage gave them again"
+	else
+		skip "$name: storage gave them again" "no page could be taken: $(tail -n 1 "$dir/dd")"
+	fi
+}
+
 for tier in 1 0; do
 	for loader in mmap mmap-random read direct threads; do
 		cell "$loader" 1 fork "$tier"
 		cell "$loader" 3 fork "$tier"
 		cell "$loader" 3 exec "$tier"
 	done
+done
+for loader in mmap mmap-random read threads; do
+	taken "$loader" 3 fork
 done
 done_testing

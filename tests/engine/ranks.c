@@ -32,6 +32,7 @@ static void start(int rank)
 	struct model m;
 
 	model_read_headers(opt.model, &m);
+	truth_event("weights", "headers", now_ns());
 	device_find();
 	burn_ms(opt.init_ms + opt.slow_ms[STEP_process_init]);
 	if (rank == opt.late_rank)

@@ -84,6 +84,16 @@ struct ran {
 	uint64_t cpu_ns;
 };
 
+#define NOT_TOLD UINT64_MAX
+
+/* What the calling thread's counters were when they were last asked. */
+static _Thread_local struct {
+	long owner;
+	int schedstat, io;
+	struct ran ran;
+	uint64_t read_bytes;
+} self;
+
 /* A schedstat; false where it cannot be read. */
 static bool read_ran(int fd, struct ran *ret)
 {
@@ -102,27 +112,60 @@ static bool read_ran(int fd, struct ran *ret)
 
 static _Thread_local uint64_t more_delay_ns; /* for the next line */
 
+static void know_self(void)
+{
+	long tid = syscall(SYS_gettid);
+
+	if (self.owner == tid)
+		return;
+	if (self.owner) { /* forked, with its parent's descriptors */
+		if (self.schedstat >= 0)
+			close(self.schedstat);
+		if (self.io >= 0)
+			close(self.io);
+	}
+	memset(&self, 0, sizeof(self));
+	self.owner = tid;
+	self.schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	self.io = open("/proc/thread-self/io", O_RDONLY | O_CLOEXEC);
+}
+
 static struct ran ran_since(void)
 {
-	static _Thread_local long owner;
-	static _Thread_local int fd;
-	static _Thread_local struct ran before;
-	long tid = syscall(SYS_gettid);
 	struct ran since = {0}, now;
 
-	if (owner != tid) { /* a new thread, or a forked one with its parent's descriptor */
-		if (owner && fd >= 0)
-			close(fd);
-		fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-		owner = tid;
-		before = (struct ran){0};
-	}
-	if (!read_ran(fd, &now))
+	know_self();
+	if (!read_ran(self.schedstat, &now))
 		return since;
-	since.delay_ns = now.delay_ns - before.delay_ns + more_delay_ns;
-	since.cpu_ns = now.cpu_ns - before.cpu_ns;
-	before = now;
+	since.delay_ns = now.delay_ns - self.ran.delay_ns + more_delay_ns;
+	since.cpu_ns = now.cpu_ns - self.ran.cpu_ns;
+	self.ran = now;
 	more_delay_ns = 0;
+	return since;
+}
+
+/*
+ * What the kernel fetched from storage for the calling thread since its last line, whatever for; NOT_TOLD where it does
+ * not count that.
+ */
+static uint64_t read_since(void)
+{
+	static const char name[] = "\nread_bytes: ";
+	unsigned long long now;
+	char buf[256], *at;
+	uint64_t since;
+	ssize_t n;
+
+	know_self();
+	n = self.io < 0 ? -1 : pread(self.io, buf, sizeof(buf) - 1, 0);
+	if (n <= 0)
+		return NOT_TOLD;
+	buf[n] = '\0';
+	at = strstr(buf, name);
+	if (!at || sscanf(at + sizeof(name) - 1, "%llu", &now) != 1)
+		return NOT_TOLD;
+	since = now - self.read_bytes;
+	self.read_bytes = now;
 	return since;
 }
 
@@ -143,22 +186,25 @@ void truth_child_delay(pid_t pid)
 static void line(const char *view, const char *item, const char *sub, uint64_t start_ns,
 		 uint64_t end_ns, uint64_t bytes)
 {
-	uint64_t before_ns, wrote_ns;
+	uint64_t before_ns, wrote_ns, read_bytes;
+	char buf[512], fetched[24] = "null";
 	struct ran since;
-	char buf[512];
 	int n;
 
 	if (truth_fd < 0)
 		return;
 	since = ran_since();
+	read_bytes = read_since();
+	if (read_bytes != NOT_TOLD)
+		snprintf(fetched, sizeof(fetched), "%llu", (unsigned long long)read_bytes);
 	n = snprintf(buf, sizeof(buf),
 		     "{\"view\":\"%s\",\"item\":\"%s\",\"sub\":\"%s\",\"pid\":%d,\"tid\":%ld,"
 		     "\"start_ns\":%llu,\"end_ns\":%llu,\"bytes\":%llu,\"delay_ns\":%llu,"
-		     "\"cpu_ns\":%llu,\"rank\":%d}\n",
+		     "\"cpu_ns\":%llu,\"read_bytes\":%s,\"rank\":%d}\n",
 		     view, item, sub, (int)getpid(), syscall(SYS_gettid),
 		     (unsigned long long)start_ns, (unsigned long long)end_ns,
 		     (unsigned long long)bytes, (unsigned long long)since.delay_ns,
-		     (unsigned long long)since.cpu_ns, opt.rank);
+		     (unsigned long long)since.cpu_ns, fetched, opt.rank);
 	before_ns = now_ns();
 	if (write(truth_fd, buf, (size_t)n) != n)
 		die("cannot write the truth log: %s", strerror(errno));

@@ -42,7 +42,8 @@ static void read_truth(struct judge *j, const char *path)
 	static const char sql[] =
 		"SELECT coalesce(?1->>'view','work'), ?1->>'item', ?1->>'sub', ?1->>'pid',"
 		" coalesce(?1->>'rank',-1), ?1->>'start_ns', ?1->>'end_ns', ?1->>'bytes',"
-		" ?1->>'tid', coalesce(?1->>'delay_ns',0), coalesce(?1->>'cpu_ns',0)";
+		" ?1->>'tid', coalesce(?1->>'delay_ns',0), coalesce(?1->>'cpu_ns',0),"
+		" ?1->>'read_bytes'";
 	FILE *f = fopen(path, "re");
 	char *text = NULL;
 	size_t room = 0;
@@ -77,6 +78,9 @@ static void read_truth(struct judge *j, const char *path)
 		l->tid = sqlite3_column_int(s, 8);
 		l->delay_ns = (uint64_t)sqlite3_column_int64(s, 9);
 		l->cpu_ns = (uint64_t)sqlite3_column_int64(s, 10);
+		l->read_bytes = sqlite3_column_type(s, 11) == SQLITE_NULL
+					? UNKNOWN
+					: (uint64_t)sqlite3_column_int64(s, 11);
 		sqlite3_reset(s);
 	}
 	sqlite3_finalize(s);
@@ -197,4 +201,19 @@ uint64_t truth_busy(const struct judge *j, int pid, enum item item, uint64_t *re
 	vec_free(&of);
 	vec_free(&pieces);
 	return ns;
+}
+
+uint64_t truth_storage(const struct judge *j)
+{
+	uint64_t sum = 0;
+
+	vec_for_each (l, &j->lines) {
+		if (l->item != ITEM_WEIGHTS ||
+		    (strcmp(l->view, "work") && strcmp(l->sub, "headers")))
+			continue;
+		if (l->read_bytes == UNKNOWN)
+			return UNKNOWN;
+		sum += l->read_bytes;
+	}
+	return sum;
 }
