@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/stack.h"
 #include "cli/cli.h"
 
 /* One line a verb; the record verb stays first. */
@@ -20,7 +21,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
 	struct err err = {0};
@@ -44,4 +45,9 @@ int main(int argc, char **argv)
 		return EXIT_OURS;
 	}
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	return stack_run(run, argc, argv);
 }

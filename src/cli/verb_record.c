@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -105,6 +106,16 @@ static void find_files(struct record *rec)
 	environment_free(env);
 }
 
+/* What a program and its loader may need of it, with its environment, when a library is preloaded. */
+#define STACK_FOR_SHIM ((rlim_t)64 << 10)
+
+static bool stack_is_tiny(void)
+{
+	struct rlimit now;
+
+	return !getrlimit(RLIMIT_STACK, &now) && now.rlim_cur < STACK_FOR_SHIM;
+}
+
 /*
  * The shim is not found, or would do harm in the command: said once, and the start goes on without
  * it. Returns: 0, or -errno with `err` where the command cannot be started as the user.
@@ -115,11 +126,11 @@ static int choose_shim(struct record *rec, struct err *err)
 	const char *why = program_why(kind);
 	struct str s = {0};
 	int rc = shim_find(rec->shim, sizeof(rec->shim));
-	bool reads = true;
+	bool reads = true, tiny = stack_is_tiny();
 
 	if (rec->as_user && user_try(&rec->user, rec->shim, &reads, err))
 		return -EPERM;
-	rec->preload = !rc && reads && program_takes_shim(kind);
+	rec->preload = !rc && reads && !tiny && program_takes_shim(kind);
 	if (rc == -ENOENT)
 		str_add(&s, "the shim is not installed: CUDA calls, reads and log lines inside the "
 			    "command are not seen");
@@ -131,6 +142,11 @@ static int choose_shim(struct record *rec, struct err *err)
 			 "the shim is not in '%s': user '%s' cannot read %s (make install, or open "
 			 "its folder)",
 			 rec->argv[0], rec->user.name, rec->shim);
+	else if (tiny)
+		str_addf(&s,
+			 "the shim is not in '%s': its stack is limited to less than %lld kB "
+			 "(ulimit -s)",
+			 rec->argv[0], (long long)(STACK_FOR_SHIM >> 10));
 	else if (why)
 		str_addf(&s, "the shim is not in '%s': %s", rec->argv[0], why);
 	rec->shim_why = s.s;
