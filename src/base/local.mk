@@ -6,6 +6,7 @@ libcoldprof_a_SOURCES += \
 	%D%/io.c %D%/io.h \
 	%D%/mask.c %D%/mask.h \
 	%D%/proc.c %D%/proc.h \
+	%D%/program.c %D%/program.h \
 	%D%/stack.c %D%/stack.h \
 	%D%/str.c %D%/str.h \
 	%D%/vec.c %D%/vec.h

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/program.h"
 #include "base/str.h"
 #include "cli/record.h"
 #include "launch/environment.h"
-#include "launch/program.h"
 
 struct args {
 	int starts; /* 0: -n was not given */

@@ -4,16 +4,16 @@
  * the authority and an image only finds its process (match.c); else images are the tree, together
  * with what /proc showed.
  */
+#include <elf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mask.h"
+#include "base/program.h"
 #include "base/str.h"
 #include "ingest/inside.h"
 
@@ -305,40 +305,6 @@ void guests_done(struct ingest *in)
 	vec_free(&in->images);
 }
 
-/* "static", "another ELF class", "another libc"; NULL: the shim could have been loaded. */
-static const char *unloadable(int fd)
-{
-	const char *why = NULL;
-	size_t n = 0;
-	bool interpreter = false;
-	Elf *elf;
-
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return NULL;
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &n) != 0) {
-		elf_end(elf);
-		return NULL; /* a script, or not ours to read */
-	}
-	for (size_t i = 0; i < n; i++) {
-		char path[128] = "";
-		GElf_Phdr phdr;
-
-		if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_INTERP)
-			continue;
-		interpreter = true;
-		if (pread(fd, path, sizeof(path) - 1, (off_t)phdr.p_offset) > 0 &&
-		    strstr(path, "ld-musl"))
-			why = "another libc";
-	}
-	if (!interpreter)
-		why = "static";
-	else if (gelf_getclass(elf) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
-		why = "another ELF class";
-	elf_end(elf);
-	return why;
-}
-
 #define CLEARED "environment cleared"
 
 /* In another mount namespace the path may lead elsewhere. */
@@ -353,21 +319,13 @@ static bool leads_to(const struct trace *t, const char *path, const struct stat 
 /* NULL: not known. */
 static const char *why_uncovered(const struct trace *t, const struct process *p)
 {
-	const char *why = NULL;
+	enum program_kind kind;
 	struct stat st;
-	int fd;
 
-	if (!p->exe || stat(p->exe, &st) != 0 || !S_ISREG(st.st_mode) || !leads_to(t, p->exe, &st))
+	if (!p->exe || stat(p->exe, &st) != 0 || !leads_to(t, p->exe, &st))
 		return NULL;
-	if ((st.st_mode & (S_ISUID | S_ISGID)) ||
-	    getxattr(p->exe, "security.capability", NULL, 0) > 0)
-		return "secure execution";
-	fd = open(p->exe, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return NULL;
-	why = unloadable(fd);
-	close(fd);
-	return why ? why : CLEARED;
+	kind = program_of_file(p->exe);
+	return kind == PROGRAM_FINE ? CLEARED : program_word(kind);
 }
 
 /* It was in the program that the process runs since its last exec, not only in one before. */

@@ -7,7 +7,6 @@ libcoldprof_a_SOURCES += \
 	%D%/listen.c %D%/listen.h \
 	%D%/mark.c %D%/mark.h \
 	%D%/outside.c %D%/outside.h \
-	%D%/program.c %D%/program.h \
 	%D%/ready.c %D%/ready.h \
 	%D%/residency.c %D%/residency.h \
 	%D%/settle.c %D%/settle.h \

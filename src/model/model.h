@@ -123,7 +123,7 @@ struct process {
 	const char *name;  /* comm, or the title that it gave itself */
 	const char *exe;   /* path; NULL unknown */
 	const char *command; /* argv joined by spaces, secrets masked; NULL unknown */
-	/* Why the shim is absent: "static", "secure execution", "environment cleared"; NULL. */
+	/* Why the shim is absent: a word of base/program.c, "environment cleared"; NULL. */
 	const char *uncovered;
 };
 

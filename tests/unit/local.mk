@@ -52,3 +52,8 @@ tests_unit_store_open_test_LDADD = $(ROOM_LIBS)
 
 TESTS += tests/unit/probe_nobody.sh tests/unit/probe_chroot.sh
 EXTRA_DIST += tests/unit/probe_nobody.sh tests/unit/probe_chroot.sh
+
+check_PROGRAMS += tests/unit/program_test
+TESTS += tests/unit/program_test
+tests_unit_program_test_SOURCES = %D%/program_test.c
+tests_unit_program_test_LDADD = $(ROOM_LIBS)
