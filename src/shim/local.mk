@@ -29,12 +29,13 @@ else
 libcoldprof_shim_la_SOURCES += %D%/dlsym-aarch64.S
 endif
 # No stack protector: its failure handler would end the guest. No builtin may turn a loop of ours into a call of memcpy,
-# which the guest may have replaced.
+# which the guest may have replaced. Its threads may have small stacks.
 libcoldprof_shim_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -U_FORTIFY_SOURCE
 libcoldprof_shim_la_CFLAGS = $(PRELOAD_CFLAGS) -O2 -fno-stack-protector -ftls-model=initial-exec \
-	$(LOOP_CFLAGS) -fasynchronous-unwind-tables
+	-Wframe-larger-than=2048 $(LOOP_CFLAGS) -fasynchronous-unwind-tables
+# Bound at once: the loader takes 3 kB of stack to bind three names at their first call, anywhere.
 # No RELRO: it would split a mapping and cost each process 10 us, while the pointers that count lie in .bss.
-libcoldprof_shim_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs -Wl,-Bsymbolic -Wl,-z,noseparate-code -Wl,-z,norelro \
+libcoldprof_shim_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,defs -Wl,-Bsymbolic -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,-z,now \
 	-Wl,--version-script,$(top_builddir)/src/shim/shim.map
 libcoldprof_shim_la_DEPENDENCIES = src/shim/shim.map
 EXTRA_DIST += %D%/map.h

@@ -53,6 +53,14 @@ like "threads cancelled in read: cleaned up" "$(cat "$tmp/ours")" '^20 cancelled
 same "a handler that jumps out of read" "$stunts" jump 20 "$file"
 is "a handler that jumps out of read: the next read is told" "$(reads)" $size
 
+# The stack of a thread may be small: what the shim adds to a call of libc.
+stack_limit=2048
+same "hooked calls of small threads" "$guests/depth" "$file" "$tmp/depth.txt"
+"$guests/depth" "$file" "$tmp/depth-bare" >"$tmp/log"
+is "hooked calls of small threads: nothing takes more than $stack_limit bytes of stack" \
+	"$(paste -d ' ' "$tmp/depth.txt" "$tmp/depth-bare" | awk -v limit=$stack_limit '$2 - $4 > limit { print $1, $2 - $4 }')" ""
+is "hooked calls of small threads: each was measured" "$(grep -c . "$tmp/depth.txt")" 9
+
 # Who closes itself in is left alone: no system call of ours, no more of its memory, not the first library.
 same "strict seccomp" "$stunts" strict 1 "$file"
 if grep -q '^status 1$' "$tmp/bare"; then

@@ -32,7 +32,12 @@ SHIM_TESTS = %D%/shim-abi.sh %D%/shim-cuda.sh %D%/shim-exec.sh %D%/shim-guests.s
 TESTS += $(SHIM_TESTS)
 EXTRA_DIST += $(SHIM_TESTS) %D%/shim.sh %D%/plain.c %D%/abi.cc
 
-check_PROGRAMS += %D%/stunts %D%/execs
+check_PROGRAMS += %D%/stunts %D%/execs %D%/depth
+# Bound at its start: what the loader does at a first call is not the call's.
+tests_guests_depth_SOURCES = %D%/depth.c
+tests_guests_depth_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
+tests_guests_depth_LDFLAGS = -Wl,-z,now
+tests_guests_depth_LDADD = -lpthread
 tests_guests_execs_SOURCES = %D%/execs.c
 tests_guests_execs_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
 tests_guests_execs_LDFLAGS =
