@@ -27,6 +27,8 @@ static enum kind kind_of_class(const struct call *c)
 		return KIND_CONTEXT;
 	case WIRE_CLASS_PEER:
 		return KIND_PEER;
+	case WIRE_CLASS_COLLECTIVE:
+		return KIND_COLLECTIVE;
 	case WIRE_CLASS_ALLOC:
 	case WIRE_CLASS_FREE:
 		return KIND_ALLOC;
@@ -52,6 +54,7 @@ static enum kind kind_of_class(const struct call *c)
 		return KIND_COMPILE;
 	case WIRE_CLASS_INSTANTIATE:
 	case WIRE_CLASS_GRAPH_UPDATE:
+	case WIRE_CLASS_GRAPH_DESTROY:
 		return KIND_INSTANTIATE;
 	case WIRE_CLASS_UPLOAD:
 		return KIND_UPLOAD;
@@ -60,9 +63,21 @@ static enum kind kind_of_class(const struct call *c)
 		return KIND_FIRST_LAUNCH;
 	case WIRE_CLASS_SYNC:
 		return KIND_SYNC;
-	default:
-		return KIND_COUNT;
+	case WIRE_CLASS_CAPTURE_BEGIN:
+	case WIRE_CLASS_CAPTURE_END: /* together, see find_captures */
+	/* Counted, without a record: */
+	case WIRE_CLASS_DEVICE:
+	case WIRE_CLASS_MEMINFO:
+	case WIRE_CLASS_D2H:
+	case WIRE_CLASS_D2D:
+	case WIRE_CLASS_GRAPH_NODE:
+	case WIRE_CLASS_LAUNCH_OTHER:
+	case WIRE_CLASS_QUERY:
+	case WIRE_CLASS_RESOLVE:
+	case WIRE_CLASS_COUNT:
+		break;
 	}
+	return KIND_COUNT; /* or of a damaged memory */
 }
 
 /*
@@ -87,7 +102,7 @@ static bool waits_for_first_launch(const struct ingest *in, const struct call *c
 static bool uses_device(enum kind kind)
 {
 	return kind != KIND_CU_INIT && kind != KIND_CONTEXT && kind != KIND_PEER &&
-	       kind != KIND_COMPILE && kind != KIND_SYNC;
+	       kind != KIND_COLLECTIVE && kind != KIND_COMPILE && kind != KIND_SYNC;
 }
 
 static uint64_t bytes_of(const struct call *c)

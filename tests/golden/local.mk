@@ -69,3 +69,4 @@ EXTRA_DIST += %D%/attribution/28-short-wait-on-child.txt
 EXTRA_DIST += %D%/attribution/29-before-the-run.txt
 EXTRA_DIST += %D%/attribution/30-touching-threads.txt
 EXTRA_DIST += %D%/attribution/31-death.txt
+EXTRA_DIST += %D%/attribution/32-collective.txt

@@ -73,6 +73,61 @@ static void test_calls(void)
 	trace_done(&t);
 }
 
+/* What the shim makes a record of is evidence. */
+static void test_classes(void)
+{
+	enum { CALL, FIRST, LONG, COUNT };
+	static const struct {
+		const char *word;
+		int how;
+	} classes[] = {
+#define X(id, word, how) {word, how},
+		WIRE_CLASSES(X)
+#undef X
+	};
+
+	for (int i = 0; i < WIRE_CLASS_COUNT; i++) {
+		struct wire_writer w;
+		struct trace t;
+		struct wire_call *c;
+
+		/* The two are one piece: test_calls. */
+		if (classes[i].how == COUNT || i == WIRE_CLASS_CAPTURE_BEGIN ||
+		    i == WIRE_CLASS_CAPTURE_END)
+			continue;
+		open_trace(&t, 0);
+		writer_open(&w);
+		writer_process(&w, 1009, 1, 13 * MS, WIRE_PROCESS_EXEC, "/nowhere/server",
+			       argv_words, sizeof(argv_words));
+		writer_call(&w, 1009, (enum wire_class)i, 100 * MS, 117 * MS, 0);
+		c = writer_call(&w, 1009, (enum wire_class)i, 200 * MS, 219 * MS, 0);
+		c->result = 7;
+		run(&t, &w);
+		is_int((int64_t)t.evidence.n, 2, "%s: evidence, and of a failed one too",
+		       classes[i].word);
+		writer_close(&w);
+		trace_done(&t);
+	}
+}
+
+/* NCCL's, whether or not the other ranks came. */
+static void test_collectives(void)
+{
+	struct wire_writer w;
+	struct trace t;
+
+	open_trace(&t, 0);
+	writer_open(&w);
+	writer_process(&w, 1009, 1, 13 * MS, WIRE_PROCESS_EXEC, "/nowhere/server", argv_words,
+		       sizeof(argv_words));
+	writer_call(&w, 1009, WIRE_CLASS_COLLECTIVE, 100 * MS, 117 * MS, 0);
+	writer_call(&w, 1009, WIRE_CLASS_COLLECTIVE, 200 * MS, 219 * MS, 0)->result = 2;
+	run(&t, &w);
+	is_int((int64_t)sum_time(&t, KIND_COLLECTIVE), 36 * MS, "collective set-up");
+	writer_close(&w);
+	trace_done(&t);
+}
+
 static void test_copies(void)
 {
 	struct wire_writer w;
@@ -315,6 +370,8 @@ static void test_nothing(void)
 int main(void)
 {
 	test_calls();
+	test_classes();
+	test_collectives();
 	test_copies();
 	test_roles();
 	test_lines();
