@@ -10,7 +10,7 @@ ok "a model" "$engine" --make-model 30000000 "$tmp/model"
 
 truth()
 {
-	run "$@" -- "$engine" --model "$tmp/model" --driver fake --loader read --init 1 --port "$port" >"$tmp/out" 2>"$tmp/err"
+	run "$@" -- "$engine" --truth "$tmp/truth" --model "$tmp/model" --driver fake --loader read --init 1 --port "$port" >"$tmp/out" 2>"$tmp/err"
 }
 
 states()
@@ -27,7 +27,15 @@ tmpfs | ramfs)
 	skip "-n 2: cold, then warm" "the test's folder is in memory"
 	;;
 *)
-	is "-n 2: cold, then warm (the later one first)" "$(states 2)" "warm cold"
+	# A kernel may take pages back between the two; it tells how many it fetched again for the second.
+	taken=$(sed -e 's/.*"sub":"begin".*/begin/' -e 's/.*"item":"weights".*"read_bytes":\([0-9]*\).*/\1/' "$tmp/truth" |
+		awk '/begin/ { n = 0 } /^[0-9]+$/ { n += $1 } END { printf "%d", n }')
+	if [ "$taken" -lt 1500000 ]; then
+		is "-n 2: cold, then warm (the later one first)" "$(states 2)" "warm cold"
+	else
+		is "-n 2: cold" "$(ask "select state from run order by id limit 1")" cold
+		skip "-n 2: then warm" "$taken of 30000000 bytes were taken from the page cache"
+	fi
 	;;
 esac
 is "-n 2: two runs, ready" "$(ask "select group_concat(ending) from run")" "ready,ready"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole path against the truth engine: every loader, one rank and three, forked and executed, at both tiers. Each
 # command is two starts: the first cold and without compiled kernels, the second warm and with them.
-# LEDGER_ONLY='mmap 1 fork 1' (or 'taken mmap 3 fork') runs one cell; LEDGER_DIR: where the model is made, on a disk that can be made cold.
+# LEDGER_ONLY='mmap 1 fork 1' (or 'taken mmap 3 fork') runs one cell; LEDGER_DIR: where the model is made, on a disk
+# that can be made cold.
 . "$top_srcdir/tests/tap.sh"
 
 coldprof=$top_builddir/coldprof

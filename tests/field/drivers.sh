@@ -7,6 +7,7 @@
 
 [ "${1-}" = inside ] || {
 	unshare -m true 2>/dev/null || skip_all "no right to make a mount namespace"
+	tap_cleanup
 	exec unshare -m sh "$0" inside
 }
 fake=$top_builddir/tests/fakecuda/.libs/libcuda.so.1

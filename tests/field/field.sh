@@ -26,6 +26,12 @@ cells()
 		json_each(json_extract(readfile('$tmp/report.json'), '\$.rows')); $1"
 }
 
+# For cells: much came from storage for a file that is none of the system's, whose pages may have been taken meanwhile.
+elsewhere="json_extract(j, '\$.bytes_storage') > 1000000
+	and coalesce(json_extract(j, '\$.path'), '') not like '/usr/%'
+	and coalesce(json_extract(j, '\$.path'), '') not like '/lib%'
+	and coalesce(json_extract(j, '\$.path'), '') not like '$("$python" -c 'import sys; print(sys.base_prefix)')/%'"
+
 note()
 {
 	ask "select s.text from note n join string s on s.id = n.text

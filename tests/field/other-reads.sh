@@ -47,7 +47,7 @@ for how in sendfile splice copy_file_range io_uring io_uring_worker io_uring_dir
 	[ $how = io_uring_direct ] || from_storage $how
 	is "$how: that is evidence of weights" "$(weights)" 1
 	is "$how: nothing else came from storage" "$(cells "select count(*) from r where json_extract(j, '$.path') != '$FILE'
-		and json_extract(j, '$.bytes_storage') > 1000000" files)" 0
+		and ($elsewhere)" files)" 0
 done
 is "io_uring_direct: the mode" "$(of mode)" direct
 for how in readahead fadvise; do
