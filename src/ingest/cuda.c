@@ -110,30 +110,58 @@ static uint64_t bytes_of(const struct call *c)
 	return c->cls == WIRE_CLASS_SYNC || c->cls == WIRE_CLASS_FREE ? 0 : c->bytes;
 }
 
-static struct graph *graph_at(struct trace *t, int32_t process, uint64_t id)
-{
-	struct graph *g;
-
-	vec_for_each (known, &t->graphs)
-		if (known->process == process && known->id == id)
-			return known;
-	g = vec_add(&t->graphs);
-	*g = (struct graph){process, id, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
-	return g;
-}
-
 /* Until it is instantiated a graph is known by its own handle. */
 struct captured {
 	int32_t process;
-	uint64_t graph, nodes, capture_ns;
+	uint64_t graph, nodes, capture_ns, end_ns;
 };
 
 typedef VEC(struct captured) captures;
+/* When each of the trace's graphs was instantiated; 0: not seen. */
+typedef VEC(uint64_t) graph_times;
+
+static struct graph *add_graph(struct trace *t, graph_times *made, const struct call *c,
+			       uint64_t at_ns)
+{
+	struct graph *g = vec_add(&t->graphs);
+
+	*g = (struct graph){c->process, c->handle, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
+	vec_push(made, at_ns);
+	return g;
+}
+
+/* A handle is given out again: its graph is the last that was made before the call. */
+static struct graph *graph_of(struct trace *t, graph_times *made, const struct call *c)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < t->graphs.n; i++) {
+		const struct graph *g = &t->graphs.v[i];
+
+		if (g->process == c->process && g->id == c->handle && made->v[i] <= c->start_ns &&
+		    (best == SIZE_MAX || made->v[i] >= made->v[best]))
+			best = i;
+	}
+	return best == SIZE_MAX ? add_graph(t, made, c, 0) : &t->graphs.v[best];
+}
+
+/* What was captured into the graph that the call instantiates; NULL: it was not seen. */
+static const struct captured *capture_of(const captures *caps, const struct call *c)
+{
+	const struct captured *best = NULL;
+
+	vec_for_each (cap, caps)
+		if (cap->process == c->process && cap->graph == c->aux && c->aux &&
+		    cap->end_ns <= c->start_ns && (!best || cap->end_ns >= best->end_ns))
+			best = cap;
+	return best;
+}
 
 static void add_capture(struct trace *t, const struct call *begin, const struct call *end,
 			captures *ret)
 {
-	struct captured cap = {end->process, end->aux, end->extra, end->end_ns - begin->start_ns};
+	struct captured cap = {end->process, end->aux, end->extra, end->end_ns - begin->start_ns,
+			       end->end_ns};
 	struct evidence *e = evidence_add(t, end->process, begin->tid, KIND_CAPTURE, SOURCE_SHIM,
 					  begin->start_ns, end->end_ns);
 
@@ -165,28 +193,38 @@ static void find_captures(struct ingest *in, captures *ret)
 	vec_free(&open);
 }
 
-static void note_graph(struct trace *t, const struct call *c, const captures *caps)
+/* Calls stand thread by thread: what was made is known before what was done with it. */
+static void find_graphs(struct ingest *in, const captures *caps)
 {
-	uint64_t took = c->end_ns - c->start_ns;
-	struct graph *g;
+	struct trace *t = in->t;
+	graph_times made = {0};
 
-	if (c->result || (c->cls != WIRE_CLASS_INSTANTIATE && c->cls != WIRE_CLASS_UPLOAD &&
-			  c->cls != WIRE_CLASS_GRAPH_LAUNCH))
-		return;
-	g = graph_at(t, c->process, c->handle);
-	if (c->cls == WIRE_CLASS_UPLOAD) {
-		g->upload_ns = took;
-	} else if (c->cls == WIRE_CLASS_GRAPH_LAUNCH) {
-		if (g->first_replay_ns == UNKNOWN)
-			g->first_replay_ns = took;
-	} else {
-		g->instantiate_ns = took;
-		vec_for_each (cap, caps)
-			if (cap->process == c->process && cap->graph == c->aux && c->aux) {
-				g->nodes = cap->nodes;
-				g->capture_ns = cap->capture_ns;
-			}
+	vec_for_each (c, &in->calls) {
+		const struct captured *cap;
+		struct graph *g;
+
+		if (c->cls != WIRE_CLASS_INSTANTIATE || c->result)
+			continue;
+		cap = capture_of(caps, c);
+		g = add_graph(t, &made, c, c->end_ns);
+		g->instantiate_ns = c->end_ns - c->start_ns;
+		if (cap) {
+			g->nodes = cap->nodes;
+			g->capture_ns = cap->capture_ns;
+		}
 	}
+	vec_for_each (c, &in->calls) {
+		struct graph *g;
+		uint64_t *took;
+
+		if (c->result || (c->cls != WIRE_CLASS_UPLOAD && c->cls != WIRE_CLASS_GRAPH_LAUNCH))
+			continue;
+		g = graph_of(t, &made, c);
+		took = c->cls == WIRE_CLASS_UPLOAD ? &g->upload_ns : &g->first_replay_ns;
+		if (*took == UNKNOWN)
+			*took = c->end_ns - c->start_ns;
+	}
+	vec_free(&made);
 }
 
 static int by_start(const void *a, const void *b)
@@ -243,11 +281,11 @@ void cuda_derive(struct ingest *in)
 	captures caps = {0};
 
 	find_captures(in, &caps);
+	find_graphs(in, &caps);
 	vec_for_each (c, &in->calls) {
 		enum kind kind = kind_of_class(c);
 		struct evidence *e;
 
-		note_graph(t, c, &caps);
 		if (kind == KIND_COUNT)
 			continue;
 		if (kind == KIND_SYNC && waits_for_first_launch(in, c))

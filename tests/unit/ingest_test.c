@@ -73,6 +73,51 @@ static void test_calls(void)
 	trace_done(&t);
 }
 
+/* An address is given out again once its graph is gone, captured or executable; so PyTorch makes them. */
+static void test_graphs(void)
+{
+	struct wire_writer w;
+	struct wire_call *c;
+	struct trace t;
+
+	open_trace(&t, 0);
+	writer_open(&w);
+	writer_process(&w, 1009, 1, 13 * MS, WIRE_PROCESS_EXEC, "/nowhere/server", argv_words,
+		       sizeof(argv_words));
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t at = (1 + i) * 1000 * MS;
+
+		writer_call(&w, 1009, WIRE_CLASS_CAPTURE_BEGIN, at, at + MS, 0)->handle = 0xabc;
+		c = writer_call(&w, 1009, WIRE_CLASS_CAPTURE_END, at + (10 + i) * MS,
+				at + (11 + i) * MS, 0);
+		c->handle = 0xabc;
+		c->aux = 0xd1;
+		c->extra = 41 + i;
+		c = writer_call(&w, 1009, WIRE_CLASS_INSTANTIATE, at + 20 * MS, at + (23 + i) * MS,
+				0);
+		c->handle = i < 2 ? 0xe1 : 0xe2;
+		c->aux = 0xd1;
+		/* Another thread replays it. */
+		c = writer_call(&w, 1008, WIRE_CLASS_GRAPH_LAUNCH, at + 30 * MS, at + (37 + i) * MS,
+				0);
+		c->handle = i < 2 ? 0xe1 : 0xe2;
+		c = writer_call(&w, 1009, WIRE_CLASS_GRAPH_DESTROY, at + 50 * MS, at + 51 * MS, 0);
+		c->handle = i < 2 ? 0xe1 : 0xe2;
+	}
+	run(&t, &w);
+	is_int((int64_t)t.graphs.n, 3, "three graphs");
+	for (uint64_t i = 0; i < t.graphs.n; i++) {
+		const struct graph *g = &t.graphs.v[i];
+
+		is_int((int64_t)g->nodes, (int64_t)(41 + i), "the nodes of each");
+		is_int((int64_t)g->capture_ns, (int64_t)((11 + i) * MS), "its capture");
+		is_int((int64_t)g->instantiate_ns, (int64_t)((3 + i) * MS), "its instantiation");
+		is_int((int64_t)g->first_replay_ns, (int64_t)((7 + i) * MS), "its first replay");
+	}
+	writer_close(&w);
+	trace_done(&t);
+}
+
 /* What the shim makes a record of is evidence. */
 static void test_classes(void)
 {
@@ -370,6 +415,7 @@ static void test_nothing(void)
 int main(void)
 {
 	test_calls();
+	test_graphs();
 	test_classes();
 	test_collectives();
 	test_copies();
