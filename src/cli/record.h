@@ -81,9 +81,9 @@ struct start {
 	bool line_drawn;
 	enum item present;
 	uint64_t next_draw_ns, next_item_ns;
-	uint16_t port;	/* the server's own, as far as known */
-	pid_t finisher; /* child that stores and shows; 0 none */
-	int finisher_status;
+	uint16_t port;	 /* the server's own, as far as known */
+	pid_t finisher;	 /* child that stores and shows; 0 none */
+	int64_t *stored; /* shared with the finisher: the run that is in the database; 0 none */
 };
 
 /* How one start ended. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -108,7 +109,10 @@ static void reap(struct start *s)
 				root_ended(s);
 		} else if (pid == s->finisher) {
 			s->finisher = 0;
-			s->finisher_status = status;
+			if (WIFSIGNALED(status) && !*s->stored)
+				cli_say("this run is not stored: what stores it ended by signal "
+					"%d (%s)",
+					WTERMSIG(status), strsignal(WTERMSIG(status)));
 		} else if (pid == s->holder.pid) {
 			close(s->holder.life_fd);
 			s->holder = (struct holder){0};
@@ -375,7 +379,11 @@ static int set_up(struct start *s, struct err *err)
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	s->signal_fd = signalfd(-1, &rec->signals.blocked, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s->epoll_fd < 0 || s->tick_fd < 0 || s->signal_fd < 0)
+	s->stored = mmap(NULL, sizeof(*s->stored), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->stored == MAP_FAILED)
+		s->stored = NULL;
+	if (s->epoll_fd < 0 || s->tick_fd < 0 || s->signal_fd < 0 || !s->stored)
 		return err_sys(err, errno, "cannot set up the start");
 	if (rec->preload)
 		session_make(s);
@@ -402,6 +410,8 @@ static void tear_down(struct start *s)
 	vec_free(&s->caches_held);
 	vec_free(&s->disks);
 	trace_done(&s->trace);
+	if (s->stored)
+		munmap(s->stored, sizeof(*s->stored));
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 	if (s->tty_fd >= 0)
@@ -447,7 +457,7 @@ int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_del
 			s.deadline_ns = clock_now_ns() + rec->timeout_ns;
 		loop(&s);
 		*ret_result = (struct start_result){
-			.run = s.trace.run.id,
+			.run = *s.stored,
 			.ready = s.trace.run.ready_ns != UNKNOWN,
 			.interrupted = s.interrupted,
 			.timed_out = s.timed_out,

@@ -36,6 +36,7 @@ static int read_evidence(struct start *s, struct err *err)
 	return ingest_run(&opt, s->ring.map, s->ring.map ? s->ring.size_bytes : 0, &s->trace, err);
 }
 
+/* All of it or nothing. */
 static int put(struct start *s, struct store *store, struct ledger *l, bool have_ledger,
 	       struct err *err)
 {
@@ -43,13 +44,29 @@ static int put(struct start *s, struct store *store, struct ledger *l, bool have
 	int rc = t->run.id ? 0 : store_begin_run(store, t, err);
 
 	if (!rc)
-		rc = store_put_trace(store, t, err);
+		rc = store_begin(store, err);
+	if (rc)
+		return rc;
+	rc = store_put_trace(store, t, err);
 	if (!rc && have_ledger)
 		rc = store_put_ledger(store, t->run.id, l->segments.v, l->segments.n, l->rows.v,
 				      l->rows.n, err);
 	if (!rc && have_ledger)
 		rc = store_put_notes(store, t->run.id, l->notes.v, l->notes.n, err);
+	if (!rc)
+		return store_commit(store, err);
+	store_rollback(store);
 	return rc;
+}
+
+static void delta(struct start *s)
+{
+	struct err err = {0};
+
+	if (!s->rec->runs.n)
+		cli_say("no delta ledger: of the starts before this one none is stored");
+	else if (show_delta_made(s->rec->db, s->rec->runs.v[0], s->trace.run.id, &err) < 0)
+		cli_error(&err);
 }
 
 static int work(struct start *s)
@@ -80,12 +97,13 @@ static int work(struct start *s)
 		cli_error(&err);
 		cli_say("this run is not stored; the command goes on");
 		failed = 1;
+		t->run.id = 0; /* no report finds it */
 	}
+	*s->stored = t->run.id;
 	if (have_ledger && !s->rec->quiet)
 		show_made(t, &ledger);
-	if (s->show_delta && !rc && s->rec->runs.n && !s->rec->quiet &&
-	    show_delta_made(s->rec->db, s->rec->runs.v[0], t->run.id, &err) < 0)
-		cli_error(&err);
+	if (s->show_delta && !rc && !s->rec->quiet)
+		delta(s);
 	return failed;
 }
 
@@ -115,7 +133,6 @@ void finish_begin(struct start *s, const char *ending, uint64_t end_ns)
 	if (s->finisher < 0) {
 		s->finisher = 0;
 		cli_say("cannot store this run: %s", strerror(errno));
-		s->finisher_status = -1;
 	}
 }
 
@@ -126,8 +143,12 @@ void finish_snapshot(struct start *s)
 	pid_t pid;
 
 	if (s->phase != PHASE_STARTING) {
-		cli_say("the recording is over: coldprof report --run %lld",
-			(long long)s->trace.run.id);
+		if (*s->stored)
+			cli_say("the recording is over: coldprof report --run %lld",
+				(long long)*s->stored);
+		else
+			cli_say("the recording is over: this run is not stored%s",
+				s->finisher ? " yet" : "");
 		return;
 	}
 	probe_drain(s->probe);

@@ -20,6 +20,7 @@ struct store {
 	bool writes;
 	int wait_ms; /* for another writer, at most */
 	int waited_ms;
+	int depth; /* of store_begin() */
 };
 
 /* Steps of the schema: step i leads from user_version i to i + 1. NULL-terminated. */
@@ -31,9 +32,6 @@ extern const char store_schema_sql[];
 int store_error(struct store *s, struct err *err, const char *doing);
 /* Run statements without rows; waits for other writers. Returns 0 or -errno with `err` filled. */
 int store_exec(struct store *s, const char *sql, const char *doing, struct err *err);
-int store_begin(struct store *s, struct err *err);
-int store_commit(struct store *s, struct err *err);
-void store_rollback(struct store *s);
 /* Delete the rows that a run has in a table. Returns 0 or -errno with `err` filled. */
 int store_clear(struct store *s, const char *table, int64_t run, struct err *err);
 int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret_stmt, struct err *err);

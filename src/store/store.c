@@ -108,21 +108,28 @@ int store_exec(struct store *s, const char *sql, const char *doing, struct err *
  */
 int store_begin(struct store *s, struct err *err)
 {
-	return store_exec(s, "BEGIN IMMEDIATE", "write to", err);
+	int r = s->depth ? 0 : store_exec(s, "BEGIN IMMEDIATE", "write to", err);
+
+	s->depth += r >= 0;
+	return r;
 }
 
 int store_commit(struct store *s, struct err *err)
 {
-	int r = store_exec(s, "COMMIT", "write to", err);
+	int r = s->depth > 1 ? 0 : store_exec(s, "COMMIT", "write to", err);
 
 	if (r < 0)
 		store_rollback(s);
+	else
+		s->depth--;
 	return r;
 }
 
 void store_rollback(struct store *s)
 {
-	if (!sqlite3_get_autocommit(s->db))
+	if (s->depth)
+		s->depth--;
+	if (!s->depth && !sqlite3_get_autocommit(s->db))
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 

@@ -26,8 +26,17 @@ int store_open_within(const char *path, enum store_mode mode, int wait_ms, struc
 void store_close(struct store *s);
 
 /*
+ * All that is written between begin and commit is kept, or none of it. What writes by itself takes
+ * part, and so may these: then the outermost decides, and has to roll back where an inner one
+ * failed. Begin and commit return 0 or -errno with `err`; a commit that failed has rolled back.
+ */
+int store_begin(struct store *s, struct err *err);
+int store_commit(struct store *s, struct err *err);
+void store_rollback(struct store *s);
+
+/*
  * Insert the run's row, complete = 0, before anything
- * is started; sets t->run.id. Committed at once.
+ * is started; sets t->run.id. Committed at once, outside of store_begin().
  */
 int store_begin_run(struct store *s, struct trace *t, struct err *err);
 /*
