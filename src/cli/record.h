@@ -107,6 +107,8 @@ void session_make(struct start *s);
  * (locked, full), told on stderr; else -errno with `err`.
  */
 int session_begin(struct start *s, struct err *err);
+/* No program was started, so there was no run. Trouble is told. */
+void session_drop(struct start *s);
 /*
  * The files behind our stdout and stderr, which are the
  * guest's too: device (MAJOR << 20 | MINOR) and inode.

@@ -42,14 +42,12 @@ static void start_end(struct start *s, const char *ending, uint64_t at_ns)
 	const char *mark;
 	uint64_t ready_ns;
 
-	if (ready_reached(s->ready, &mark, &ready_ns)) {
+	if (!s->exec_failed && ready_reached(s->ready, &mark, &ready_ns)) {
 		s->trace.run.ready_mark = mark;
 		s->trace.run.ready_ns = ready_ns;
 		ending = "ready";
 		at_ns = ready_ns;
 	}
-	if (s->exec_failed)
-		ending = "exec";
 	s->phase = PHASE_SERVING;
 	if (s->line_drawn)
 		status_line_clear(s->tty_fd);
@@ -463,6 +461,8 @@ int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_del
 			.timed_out = s.timed_out,
 			.exit_status = s.signal ? 128 + s.signal : status_of(&s),
 		};
+	} else {
+		session_drop(&s);
 	}
 	tear_down(&s);
 	return rc;

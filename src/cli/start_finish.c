@@ -75,9 +75,14 @@ static int work(struct start *s)
 	struct ledger ledger = {0};
 	struct store *store;
 	struct err err = {0};
-	bool have_ledger = false;
-	int rc = read_evidence(s, &err), failed = 0;
+	bool have_ledger;
+	int rc, failed = 0;
 
+	if (s->exec_failed) {
+		session_drop(s);
+		return 0;
+	}
+	rc = read_evidence(s, &err);
 	if (rc) {
 		trace_note(t, "ingest", "loss", UNKNOWN, "the records could not be read: %s",
 			   err.msg);
@@ -85,8 +90,7 @@ static int work(struct start *s)
 	}
 	state_judge(t, s->cold_wanted);
 	outside_end(s);
-	if (!s->exec_failed)
-		have_ledger = !attribute(t, t->run.end_ns, &ledger);
+	have_ledger = !attribute(t, t->run.end_ns, &ledger);
 	err = (struct err){0};
 	rc = store_open(s->rec->db, STORE_WRITE, &store, &err);
 	if (!rc) {

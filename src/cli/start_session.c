@@ -76,3 +76,21 @@ int session_begin(struct start *s, struct err *err)
 	}
 	return rc;
 }
+
+void session_drop(struct start *s)
+{
+	struct store *store;
+	struct err err = {0};
+	int rc;
+
+	if (!s->trace.run.id)
+		return;
+	rc = store_open_within(s->rec->db, STORE_WRITE, BEGIN_WAIT_MS, &store, &err);
+	if (!rc) {
+		rc = store_drop_run(store, s->trace.run.id, &err);
+		store_close(store);
+	}
+	if (rc)
+		cli_say("run %lld stays in the list, and never was: %s",
+			(long long)s->trace.run.id, err.msg);
+}

@@ -285,6 +285,14 @@ int store_begin_run(struct store *s, struct trace *t, struct err *err)
 	return r;
 }
 
+int store_drop_run(struct store *s, int64_t run, struct err *err)
+{
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "DELETE FROM run WHERE id = %lld", (long long)run);
+	return store_exec(s, sql, "write to", err);
+}
+
 /* A transaction around one writer; `r` is what was done in it. Returns: `r`, or why it was not kept. */
 static int writing_begin(struct writer *w, struct store *s, struct err *err)
 {

@@ -39,6 +39,8 @@ void store_rollback(struct store *s);
  * is started; sets t->run.id. Committed at once, outside of store_begin().
  */
 int store_begin_run(struct store *s, struct trace *t, struct err *err);
+/* Take the row of a begun run away: nothing was started. Its number is not given again. */
+int store_drop_run(struct store *s, int64_t run, struct err *err);
 /*
  * Write everything of `t` (accesses excepted) in one transaction;
  * what was stored of that run is replaced. complete = 1 when it became ready.

@@ -11,6 +11,17 @@ for n in 9 11 15; do
 	# The shell that waits tells a death by signal as 128+n, as coldprof does.
 	status "signal $n" $((128 + n)) run -q -- sh -c "kill -$n \$\$"
 done
+# What was not started is no run.
+before=$("$coldprof" list --db "$db" --format csv)
+for until in "" "--until exit" "--until file:$tmp" "-n 2" "-n 2 --until exit"; do
+	# shellcheck disable=SC2086
+	status "a missing command${until:+ with $until}" 127 run $until -- no-such-command-at-all
+	like "a missing command${until:+ with $until}: it is told" "$(cat "$tap_err")" \
+		"^coldprof: cannot run 'no-such-command-at-all': No such file"
+	unlike "a missing command${until:+ with $until}: no ledger" "$(cat "$tap_err")" '^total '
+done
+status "no permission with --until exit" 126 run --until exit -- "$tmp"
+is "what was not started is not in the list" "$("$coldprof" list --db "$db" --format csv)" "$before"
 status "a missing command" 127 run -q -- "$tmp/no-such-command"
 status "a missing command in PATH" 127 run -q -- no-such-command-at-all
 echo 'exit 0' >"$tmp/not-executable"
@@ -120,6 +131,7 @@ if alone --version >"$tmp/out" 2>"$tmp/err"; then
 	like "no process to be had: for the memory" "$(cat "$tap_err")" 'shim is off: no process to hold .*: Resource temporarily'
 	like "no process to be had: for the command" "$(cat "$tap_err")" "cannot start 'touch': no process: Resource temporarily"
 	nok "no process to be had: nothing was started" test -e "$tmp/open/started"
+	is "no process to be had: it is no run" "$(sqlite3 "$tmp/open/coldprof.db" 'SELECT count(*) FROM run')" 0
 else
 	skip "no process to be had" "another user cannot run coldprof here: $(head -n 1 "$tmp/err")"
 fi
