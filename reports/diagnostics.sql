@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- question: What should a reader of this run know: losses, missing powers, our own cost?
 -- column source text: who says it
--- column severity text: info, warning, loss
+-- column severity text: info, warning, loss, cost (our own)
 -- column count count: how often; empty where there is nothing to count
 -- column text text: what happened, and what is missing for it
 -- caveat: No row means that nothing was noticed, not that nothing was lost.

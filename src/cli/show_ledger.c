@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "model/model.h"
@@ -247,28 +248,26 @@ static void print_causes(FILE *out, const struct look *look, const struct shown 
 	free(told);
 }
 
-static bool is_cost(const struct diagnostic *d)
+static bool is_severity(const struct diagnostic *d, const char *word)
 {
-	return d->text && strstr(d->text, "coldprof itself") != NULL;
+	return d->severity && strcmp(d->severity, word) == 0;
 }
 
 static void print_diagnostic(FILE *out, const struct look *look, const struct diagnostic *d)
 {
+	const char *title = is_severity(d, "loss") ? "loss     " : "warning  ";
 	struct str b = {0};
 
-	if (is_cost(d) && str_starts(d->text, "CPU microseconds ") && d->count != UNKNOWN) {
-		text_ns(&b, d->count * 1000);
-		str_addf(&b, " of CPU%s", strchr(d->text + 4, ' '));
+	if (is_severity(d, "cost")) {
+		title = "our cost ";
+		text_ns(&b, d->count * NS_PER_US);
+		str_add(&b, " of CPU that coldprof itself used while it recorded");
 	} else {
 		str_add(&b, d->text ? d->text : "");
 		if (d->count != UNKNOWN)
 			str_addf(&b, " (%" PRIu64 ")", d->count);
 	}
-	text_paragraph(out,
-		       is_cost(d)					 ? "our cost "
-		       : d->severity && strcmp(d->severity, "loss") == 0 ? "loss     "
-									 : "warning  ",
-		       str_get(&b), look);
+	text_paragraph(out, title, str_get(&b), look);
 	str_free(&b);
 }
 
@@ -279,10 +278,9 @@ static void print_remarks(FILE *out, const struct look *look, const struct shown
 	for (size_t i = 0; i < s->n_notes; i++)
 		text_paragraph(out, "note     ", s->notes[i], look);
 	vec_for_each (d, &s->trace->diagnostics) {
-		bool grave = d->severity && (strcmp(d->severity, "warning") == 0 ||
-					     strcmp(d->severity, "loss") == 0);
+		bool grave = is_severity(d, "warning") || is_severity(d, "loss");
 
-		if (!grave && !is_cost(d))
+		if (!grave && (!is_severity(d, "cost") || d->count == UNKNOWN))
 			continue;
 		if (grave && told == N_REMARKS) {
 			more++;

@@ -256,8 +256,9 @@ struct graph {
 
 /* What a reader of the trace should know: losses, missing powers, our own cost. */
 struct diagnostic {
-	const char *source;   /* room or probe */
-	const char *severity; /* "info", "warning", "loss" */
+	const char *source; /* room or probe */
+	/* "info", "warning", "loss"; "cost": `count` is CPU time of ours while it recorded, in us */
+	const char *severity;
 	const char *text;
 	uint64_t count; /* UNKNOWN where there is nothing to count */
 };

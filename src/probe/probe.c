@@ -349,7 +349,7 @@ void probe_stop(struct probe *p)
 			   "page faults counted together over two files");
 	trace_note(p->trace, "probe", "info", p->setup_cpu_ns / NS_PER_US,
 		   "CPU microseconds to set the probes up, before the start");
-	trace_note(p->trace, "probe", "info", (own_cpu_ns() - p->own_cpu_ns) / NS_PER_US,
+	trace_note(p->trace, "probe", "cost", (own_cpu_ns() - p->own_cpu_ns) / NS_PER_US,
 		   "CPU microseconds that coldprof itself used while it recorded");
 	trace_note(p->trace, "probe", "info", peak_rss_bytes(),
 		   "bytes of memory that coldprof used at most");

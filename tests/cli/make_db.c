@@ -114,9 +114,10 @@ static void hand_made(struct trace *t, const char *state, double weights_s, uint
 		 ((struct coverage){1, "cuMemAlloc_v2", "cuGetProcAddress", 1, true}));
 	vec_push(&t->graphs, ((struct graph){1, 1, 300, S(2), S(0.1), UNKNOWN, UNKNOWN}));
 	vec_push(&t->diagnostics,
-		 ((struct diagnostic){
-			 "probe", "info",
-			 "CPU microseconds that coldprof itself used while it recorded", 12500}));
+		 ((struct diagnostic){"probe", "cost",
+				      "CPU microseconds that we used while it recorded", 12500}));
+	vec_push(&t->diagnostics,
+		 ((struct diagnostic){"engine", "info", "the log speaks of coldprof itself", 7}));
 	vec_push(&t->diagnostics,
 		 ((struct diagnostic){"shim", "loss", "records that found no room", 3}));
 	vec_push(&t->settings, ((struct setting){"env.CUDA_VISIBLE_DEVICES", "0"}));

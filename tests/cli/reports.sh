@@ -102,7 +102,8 @@ like "a rate below it" "$ledger" '^  fault wait +6\.000 +37\.5% .* 66\.7 MB/s m$
 like "other is always there" "$("$coldprof" report --run 3)" '^other +0\.000'
 like "the rows sum" "$ledger" '^total +16\.000 100\.0%$'
 like "the largest cause in words" "$ledger" '^largest +6\.000 s \(38%\) weights: fault wait'
-like "our own cost" "$ledger" '^our cost 12\.5 ms of CPU'
+is "our own cost, and no line of a log" "$(printf '%s\n' "$ledger" | grep 'coldprof itself')" \
+	'our cost 12.5 ms of CPU that coldprof itself used while it recorded'
 like "losses" "$ledger" '^loss +records that found no room \(3\)'
 like "notes" "$ledger" '^note +cuInit was called by one process of two'
 delta=$("$coldprof" diff 1 2)
