@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "launch/holder.h"
 #include "launch/launch.h"
+#include "launch/listen.h"
 #include "launch/mark.h"
 #include "launch/outside.h"
 #include "launch/tree.h"
@@ -81,7 +82,9 @@ struct start {
 	bool line_drawn;
 	enum item present;
 	uint64_t next_draw_ns, next_item_ns;
-	uint16_t port;	 /* the server's own, as far as known */
+	uint16_t port;		 /* the server's own, as far as known */
+	struct port_holder held; /* of that port, before the start */
+	bool port_awaited;
 	pid_t finisher;	 /* child that stores and shows; 0 none */
 	int64_t *stored; /* shared with the finisher: the run that is in the database; 0 none */
 };
@@ -137,6 +140,19 @@ void finish_snapshot(struct start *s);
 void stop_begin(struct start *s);
 /* To be called at each tick of PHASE_QUIET and PHASE_STOPPING. */
 void stop_turn(struct start *s);
+
+/*
+ * start_port.c: who listens on the server's port. A stranger who does is named: when the port is known
+ * before the start, or by a line of the log; and what is not waited for between two starts.
+ */
+void port_before(struct start *s);
+void port_named(struct start *s);
+/* A listener that the probe saw: for probe_new_listeners(), with a struct start. */
+void port_listener(void *start, uint16_t port, int32_t process);
+/* A daemon's double fork can take it out of the probe's sight at tier 0. */
+void port_look(struct start *s, const member_list *living, uint64_t now_ns);
+/* Nobody of this start lives: is its port free, or not to be waited for any longer? */
+bool port_is_back(struct start *s, uint64_t now_ns);
 
 /* start_facts.c: the run's own row and its settings. */
 void facts_of_run(struct start *s);

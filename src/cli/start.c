@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +18,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/proc.h"
 #include "cli/cli.h"
 #include "cli/record.h"
 #include "cli/status_line.h"
 #include "launch/environment.h"
-#include "launch/listen.h"
 #include "launch/ready.h"
 #include "probe/probe.h"
 
@@ -118,29 +115,6 @@ static void reap(struct start *s)
 	}
 }
 
-static bool same_network(pid_t pid)
-{
-	char path[40], theirs[64] = "", ours[64] = "";
-
-	proc_path(path, sizeof(path), pid, "ns/net");
-	return readlink(path, theirs, sizeof(theirs) - 1) < 0 ||
-	       readlink("/proc/self/ns/net", ours, sizeof(ours) - 1) < 0 || !strcmp(theirs, ours);
-}
-
-static void listener(void *arg, uint16_t port, int32_t process)
-{
-	struct start *s = arg;
-
-	vec_for_each (l, &s->trace.listeners) {
-		if (l->port == port && l->process == process) {
-			bool here = process < 0 || same_network(s->trace.processes.v[process].pid);
-
-			ready_listener(s->ready, port, l->address, here, l->at_ns, l->late_ns);
-			return;
-		}
-	}
-}
-
 static void line(struct start *s, const char *text, uint64_t at_ns)
 {
 	int port;
@@ -149,7 +123,10 @@ static void line(struct start *s, const char *text, uint64_t at_ns)
 		s->rec->engine = engine_of_line(text);
 	port = engine_port_of_line(s->rec->engine, text);
 	if (port > 0) {
-		s->port = s->port ? s->port : (uint16_t)port;
+		if (!s->port) {
+			s->port = (uint16_t)port;
+			port_named(s);
+		}
 		ready_port(s->ready, (uint16_t)port);
 	}
 	ready_line(s->ready, text, at_ns);
@@ -195,26 +172,6 @@ static void set_tick(struct start *s)
 	s->tick_ns = period_ns;
 }
 
-/* A daemon's double fork can take it out of the probe's sight at tier 0. */
-static void look_for_port(struct start *s, const member_list *living, uint64_t now_ns)
-{
-	char address[INET6_ADDRSTRLEN];
-	struct listener l = {
-		.port = s->port, .at_ns = now_ns, .late_ns = UNKNOWN, .process = NO_INDEX};
-	pid_t pid;
-
-	if (!s->port || (s->trace.saw & SAW_LISTEN) || !listen_find(living, s->port, &pid, address))
-		return;
-	vec_for_each (known, &s->trace.listeners) {
-		if (known->port == s->port)
-			return;
-	}
-	l.process = trace_process_at(&s->trace, pid, now_ns);
-	l.address = trace_str(&s->trace, address);
-	vec_push(&s->trace.listeners, l);
-	ready_listener(s->ready, s->port, address, same_network(pid), now_ns, UNKNOWN);
-}
-
 static void tick(struct start *s)
 {
 	uint64_t now_ns = clock_now_ns(), ticks;
@@ -242,7 +199,7 @@ static void tick(struct start *s)
 		ready_ended(s->ready, s->root_status, now_ns);
 		start_end(s, "exit", now_ns);
 	} else {
-		look_for_port(s, &living, now_ns);
+		port_look(s, &living, now_ns);
 	}
 	vec_free(&living);
 }
@@ -252,7 +209,7 @@ static void drain(struct start *s)
 	if (s->phase != PHASE_STARTING)
 		return;
 	probe_drain(s->probe);
-	probe_new_listeners(s->probe, listener, s);
+	probe_new_listeners(s->probe, port_listener, s);
 	lines(s, clock_now_ns());
 }
 
@@ -344,6 +301,7 @@ static int start_guest(struct start *s, struct err *err)
 	int rc, port = engine_port(rec->engine, rec->argv);
 
 	s->port = rec->mark.port ? rec->mark.port : (uint16_t)(port > 0 ? port : 0);
+	port_before(s);
 	ready.port = (uint16_t)(port > 0 ? port : 0);
 	ready.health_path = rec->engine ? engine_health_path(rec->engine) : NULL;
 	rc = launch_fork(rec->argv, s->env, user, &rec->signals, &s->launch, err);

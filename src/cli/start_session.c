@@ -91,6 +91,6 @@ void session_drop(struct start *s)
 		store_close(store);
 	}
 	if (rc)
-		cli_say("run %lld stays in the list, and never was: %s",
-			(long long)s->trace.run.id, err.msg);
+		cli_say("run %lld stays in the list, and never was: %s", (long long)s->trace.run.id,
+			err.msg);
 }

@@ -11,7 +11,6 @@
 #define QUIET_NS     (2 * NS_PER_SEC)
 #define QUIET_MAX_NS (30 * NS_PER_SEC)
 #define TERM_MAX_NS  (30 * NS_PER_SEC)
-#define PORT_MAX_NS  (30 * NS_PER_SEC)
 #define LOOK_NS	     (200 * NS_PER_MS)
 
 static void ask(struct start *s)
@@ -74,16 +73,8 @@ static void until_gone(struct start *s, uint64_t now_ns)
 		vec_for_each (m, &living)
 			kill(m->pid, SIGKILL);
 	}
-	if (!living.n && s->root_gone) {
-		if (!s->port || port_free(s->port))
-			s->phase = PHASE_OVER;
-		else if (now_ns >= s->stop_by_ns + PORT_MAX_NS) {
-			cli_say("port %u is still held 30 s after the last process of this start "
-				"went: who holds it is told by ss -ltnp",
-				s->port);
-			s->phase = PHASE_OVER;
-		}
-	}
+	if (!living.n && s->root_gone && port_is_back(s, now_ns))
+		s->phase = PHASE_OVER;
 	if (s->phase == PHASE_OVER && blind)
 		cli_say("without a /proc of its own pid namespace coldprof cannot see whether "
 			"processes of this start live on");

@@ -69,10 +69,10 @@ static unsigned long next_socket(char **at, uint16_t port, char *ret_address)
 	return 0;
 }
 
+static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+
 bool listen_find(const member_list *members, uint16_t port, pid_t *ret_pid, char *ret_address)
 {
-	static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-
 	for (int i = 0; i < 2; i++) {
 		char *text, *at;
 		unsigned long inode;
@@ -92,4 +92,45 @@ bool listen_find(const member_list *members, uint16_t port, pid_t *ret_pid, char
 		free(text);
 	}
 	return false;
+}
+
+static unsigned long any_socket(uint16_t port)
+{
+	char address[INET6_ADDRSTRLEN];
+	unsigned long inode = 0;
+
+	for (int i = 0; i < 2 && !inode; i++) {
+		char *text, *at;
+
+		if (io_read_file(tables[i], TABLE_MAX, &text) < 0)
+			continue;
+		at = text;
+		inode = next_socket(&at, port, address);
+		free(text);
+	}
+	return inode;
+}
+
+bool listen_holder(uint16_t port, struct port_holder *ret)
+{
+	DIR *dir = proc_is_ours() ? opendir("/proc") : NULL;
+	struct port_holder h = {.inode = any_socket(port)};
+	struct dirent *d;
+
+	while (h.inode && dir && !h.pid && (d = readdir(dir))) {
+		pid_t pid = (pid_t)atoi(d->d_name);
+		char path[40];
+
+		if (pid <= 0 || !holds(pid, h.inode))
+			continue;
+		h.pid = pid;
+		proc_path(path, sizeof(path), pid, "comm");
+		if (io_read_small(path, h.name, sizeof(h.name)) < 0)
+			h.name[0] = '\0';
+		h.name[strcspn(h.name, "\n")] = '\0';
+	}
+	if (dir)
+		closedir(dir);
+	*ret = h;
+	return h.inode != 0;
 }

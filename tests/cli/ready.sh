@@ -216,6 +216,37 @@ begin --until "http:$port" --timeout 1.5 -- "$serve"
 finish
 is "a port that another process holds is never ready" "$end" 124
 is "and it gets no byte" "$(cat "$hits")" ""
+held="port $port is held by 'serve' \(pid $stranger\), no process of this start"
+like "and is named" "$(cat "$tmp/err")" "^coldprof: $held"
+is "and is named in the run" "$(ask "select count(*) from diagnostics where run = $(last id) and text like 'port $port is held%'")" 1
+begin --until log:enough -- sh -c 'echo "Starting vLLM server on http://127.0.0.1:$1"; echo enough' sh "$port"
+finish
+like "a stranger on the port that the log names is named" "$(cat "$tmp/err")" "^coldprof: $held"
+begin -n 2 --until log:up -- sh -c 'echo up; exec sleep 60' sh --port "$port"
+finish
+is "two starts beside it" "$end" 0
+is "two starts beside it: it is named before each" "$(grep -Ec "^coldprof: $held" "$tmp/err")" 2
+is "two starts beside it: it is not waited for" \
+	"$(grep -Ec "^coldprof: port $port is held by 'serve' \(pid $stranger\) as before this start: it is not waited for" "$tmp/err")" 2
+unlike "two starts beside it: not even in vain" "$(cat "$tmp/err")" "still held 30 s"
+# A stranger who came during the start may go with it.
+kill "$stranger"
+gone "$stranger"
+mkfifo "$tmp/later"
+begin -n 1 --until "file:$tmp/came" -- sh -c 'echo >"$1"; exec sleep 60' sh "$tmp/later" --port "$port"
+await "$tmp/later" >"$tmp/log"
+"$serve" --port "$port" --told "$tmp/up" &
+stranger=$!
+await "$tmp/up" >"$tmp/log"
+: >"$tmp/came"
+timeout "$limit" tail -n +1 -f "$tmp/err" | grep -m1 -E "^coldprof: port $port is held by 'serve' \(pid $stranger\) after the last" >"$tmp/told"
+ok "one who came during the start is waited for, and named at once" test -s "$tmp/told"
+kill "$stranger"
+finish
+unlike "and no longer than it is there" "$(cat "$tmp/err")" "still held 30 s"
+"$serve" --port "$port" --told "$tmp/up" --hits "$hits" &
+stranger=$!
+await "$tmp/up" >"$tmp/log"
 begin -- "$serve" --port "$port"
 finish
 is "a guest that cannot have its port ends, and so do we" "$end" 1
