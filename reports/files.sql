@@ -6,7 +6,7 @@
 -- column bytes_cached bytes: of these, found in the page cache
 -- column bytes_storage bytes: fetched from storage, read-ahead included
 -- column resident_before_bytes bytes: in the page cache before the first access; empty when the kernel would not tell
--- column faults count: page faults on the file
+-- column faults count: page faults on the file; at tier 0 one in 17 of those that waited for nothing stands for them
 -- column wait_ns ns: waited in reads and faults, summed over threads
 -- column mode text: read, direct, mapped, mapped-random, populate, write
 -- column fs text: file-system type

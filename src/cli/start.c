@@ -26,10 +26,11 @@
 #include "probe/probe.h"
 
 /* While the start is recorded all that is urgent comes by its own descriptor. */
-#define CALM_TICK_NS (200 * NS_PER_MS)
-#define TICK_NS	     (50 * NS_PER_MS)
-#define SCAN_NS	     (200 * NS_PER_MS)
-#define SURVIVORS_NS (200 * NS_PER_MS)
+#define CALM_TICK_NS  (200 * NS_PER_MS)
+#define ALONE_TICK_NS (500 * NS_PER_MS)
+#define TICK_NS	      (50 * NS_PER_MS)
+#define SCAN_NS	      (200 * NS_PER_MS)
+#define SURVIVORS_NS  (200 * NS_PER_MS)
 
 enum what { ON_SIGNAL, ON_OUTCOME, ON_PROBE, ON_READY, ON_TICK };
 
@@ -155,8 +156,10 @@ static void lines(struct start *s, uint64_t now_ns)
 
 static void set_tick(struct start *s)
 {
-	static const uint64_t periods_ns[] = {
-		[PHASE_STARTING] = CALM_TICK_NS,
+	/* Nobody looks, and nothing but events is waited for. */
+	bool alone = s->tty_fd < 0 && !s->root_gone && !s->deadline_ns;
+	const uint64_t periods_ns[] = {
+		[PHASE_STARTING] = alone ? ALONE_TICK_NS : CALM_TICK_NS,
 		[PHASE_QUIET] = TICK_NS,
 		[PHASE_STOPPING] = TICK_NS,
 		[PHASE_OVER] = 0,

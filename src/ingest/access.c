@@ -273,6 +273,8 @@ static void put_io(struct ingest *in, const struct access *a, uint8_t mode, uint
 	if (io->storage_bytes != UNKNOWN)
 		io->storage_bytes += known(a->storage_bytes);
 	if (is_fault(a)) {
+		if (!a->ops && !io->faults && faults_sampled(t))
+			io->faults = UNKNOWN;
 		add_known(&io->faults, a->ops);
 		add_known(&io->mapped_bytes, mapped);
 	} else if (!filled) {

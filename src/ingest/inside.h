@@ -108,6 +108,12 @@ static inline bool is_fault(const struct access *a)
 	return a->mode & (IO_MAPPED | IO_MAPPED_RANDOM);
 }
 
+/* Faults whose waits nobody saw were sampled: that none of a file was seen tells nothing. */
+static inline bool faults_sampled(const struct trace *t)
+{
+	return (t->saw & (SAW_FAULTS | SAW_WAITS)) == SAW_FAULTS;
+}
+
 /* An unknown number adds nothing. */
 static inline uint64_t known(uint64_t n)
 {

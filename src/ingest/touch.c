@@ -43,17 +43,39 @@ static int by_file(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* A pair of process and file whose faults nobody saw still has its line in file_io. */
+struct pair {
+	int32_t process, file;
+};
+
+static int by_pair(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->file > y->file) - (x->file < y->file);
+}
+
+/* A pair of process and file of whose faults nobody saw one still has its line in file_io. */
 static void add_unseen(struct ingest *in)
 {
 	struct trace *t = in->t;
+	VEC(struct pair) seen = {0};
 
-	if (t->saw & SAW_FAULTS)
+	if (t->saw & SAW_FAULTS && !faults_sampled(t))
 		return;
+	vec_for_each (a, &t->accesses)
+		if (is_fault(a) || a->mode & IO_POPULATE)
+			vec_push(&seen, ((struct pair){a->process, a->file}));
+	if (seen.n)
+		qsort(seen.v, seen.n, sizeof(seen.v[0]), by_pair);
 	for (size_t i = 0; i < in->touches.n; i++) {
 		const struct touch *touch = &in->touches.v[i];
+		struct pair want = {touch->process, touch->file};
 		struct access *a;
 
+		if (seen.n && bsearch(&want, seen.v, seen.n, sizeof(want), by_pair))
+			continue;
 		a = vec_add(&t->accesses);
 		*a = (struct access){
 			.process = touch->process,
@@ -69,6 +91,7 @@ static void add_unseen(struct ingest *in)
 			.max_offset = UNKNOWN,
 		};
 	}
+	vec_free(&seen);
 }
 
 /* Libraries are mapped by the thousand, and no weights come out of them. */

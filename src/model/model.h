@@ -290,7 +290,7 @@ enum saw {
 	SAW_TREE = 1,	  /* fork, exec, exit */
 	SAW_READS = 2,	  /* read calls with their file */
 	SAW_FAULTS = 4,	  /* file faults with address and file */
-	SAW_WAITS = 8,	  /* how long each fault took */
+	SAW_WAITS = 8,	  /* each of these, and how long it took; else some of them */
 	SAW_FILLS = 16,	  /* page-cache fills: bytes from storage */
 	SAW_TIMES = 32,	  /* run, runnable, io wait and sleep of threads */
 	SAW_CPU = 64,	  /* only CPU and runnable of threads */

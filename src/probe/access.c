@@ -8,9 +8,11 @@
 #include "base/clock.h"
 #include "model/model.h"
 
-#define BIN_NS	   (10 * NS_PER_MS)
-#define NEAR_BYTES (4u << 20) /* a step of at most so much goes on in order */
-#define MEMORY	   16	      /* pieces that decide whether a walk is in order */
+#define BIN_NS	     (10 * NS_PER_MS)
+#define NEAR_BYTES   (4u << 20)	 /* a step of at most so much goes on in order */
+#define AROUND_BYTES (64u << 10) /* what one fault maps of a file */
+#define STEP_BYTES   (2u << 20)	 /* and at most, where it maps a huge page */
+#define MEMORY	     16		 /* pieces that decide whether a walk is in order */
 
 /* Where a thread is in a mapped file: tells a walk in order from random touches. */
 struct walk {
@@ -40,6 +42,23 @@ static struct walk *walk_of(struct probe *p, int32_t process, int32_t tid, int32
 	return w;
 }
 
+static void walk_to(struct walk *w, uint64_t at, bool jump, uint32_t jumps)
+{
+	if (w->at == UNKNOWN || at > w->at || jump)
+		w->at = at;
+	w->steps++;
+	w->jumps += jumps;
+	if (w->steps == MEMORY) {
+		w->steps /= 2;
+		w->jumps /= 2;
+	}
+}
+
+static uint8_t walk_mode(const struct walk *w)
+{
+	return w->jumps * 2 > w->steps && w->jumps > 2 ? IO_MAPPED_RANDOM : IO_MAPPED;
+}
+
 /* Returns: the mode of a touch of [min, max]. */
 static uint8_t walk_step(struct walk *w, uint64_t min, uint64_t max, uint64_t faults)
 {
@@ -49,33 +68,47 @@ static uint8_t walk_step(struct walk *w, uint64_t min, uint64_t max, uint64_t fa
 	/* Many touches far from each other within one piece are no order either. */
 	if (faults > 4 && extent / faults > NEAR_BYTES)
 		jump = true;
-	if (w->at == UNKNOWN || max > w->at || jump)
-		w->at = max;
-	w->steps++;
-	w->jumps += jump;
-	if (w->steps == MEMORY) {
-		w->steps /= 2;
-		w->jumps /= 2;
-	}
-	return w->jumps * 2 > w->steps && w->jumps > 2 ? IO_MAPPED_RANDOM : IO_MAPPED;
+	walk_to(w, max, jump, jump);
+	return walk_mode(w);
 }
 
-void access_fault(struct probe *p, int32_t pid, int32_t tid, uint64_t address, uint64_t at_ns)
+/*
+ * The last of `faults`, of which the others were not seen. As far as so many may have come it is a
+ * walk in order, which passed all that lies between (`ret_from`). Of a walk without order many steps
+ * look like that too, but some go back, and those of an order do not: they count for three.
+ */
+static uint8_t walk_sample(struct walk *w, uint64_t at, uint64_t faults, uint64_t *ret_from)
+{
+	bool back = w->at != UNKNOWN && at + NEAR_BYTES < w->at,
+	     ahead = w->at != UNKNOWN && at > w->at + NEAR_BYTES + (faults - 1) * STEP_BYTES;
+
+	if (w->at == UNKNOWN)
+		*ret_from = at < faults * AROUND_BYTES ? 0 : at;
+	else
+		*ret_from = back || ahead || at < w->at ? at : w->at;
+	walk_to(w, at, back || ahead, back && faults > 1 ? 3 : back || ahead);
+	return walk_mode(w);
+}
+
+void access_fault(struct probe *p, int32_t pid, int32_t tid, uint64_t address, uint64_t faults,
+		  uint64_t at_ns)
 {
 	struct proc *proc = tree_find(p, pid);
+	uint64_t offset, from;
 	struct access *a;
 	struct walk *w;
-	uint64_t offset;
 	int32_t file;
+	uint8_t mode;
 
 	if (!proc)
 		return;
 	file = maps_find(p, pid, address, at_ns, &offset);
 	if (file == NO_INDEX) {
-		p->anonymous_faults++;
+		p->anonymous_faults += faults;
 		return;
 	}
 	w = walk_of(p, proc->index, tid, file);
+	mode = walk_sample(w, offset, faults, &from);
 	a = w->open == NO_INDEX ? NULL : &p->trace->accesses.v[w->open];
 	if (!a || at_ns - a->start_ns >= BIN_NS) {
 		w->open = (int32_t)p->trace->accesses.n;
@@ -85,21 +118,19 @@ void access_fault(struct probe *p, int32_t pid, int32_t tid, uint64_t address, u
 			.tid = tid,
 			.file = file,
 			.source = SOURCE_PERF,
-			.mode = walk_step(w, offset, offset, 1),
 			.start_ns = at_ns,
 			.bytes = UNKNOWN,
 			.storage_bytes = UNKNOWN,
 			.busy_ns = UNKNOWN,
-			.min_offset = offset,
+			.min_offset = from,
 			.max_offset = offset,
 		};
-	} else {
-		a->mode = walk_step(w, offset, offset, 1);
 	}
+	a->mode = mode;
 	a->end_ns = at_ns;
-	a->ops++;
-	if (offset < a->min_offset)
-		a->min_offset = offset;
+	a->ops += faults;
+	if (from < a->min_offset)
+		a->min_offset = from;
 	if (offset > a->max_offset)
 		a->max_offset = offset;
 }

@@ -79,7 +79,7 @@ struct probe {
 	uint64_t own_cpu_ns;	/* of coldprof when the probe was ready */
 	uint64_t setup_cpu_ns;
 	struct proc *procs; /* by pid */
-	uint64_t next_walk_ns, next_listen_ns, next_title_ns;
+	uint64_t next_walk_ns, next_listen_ns, next_title_ns, next_forget_ns;
 	VEC(struct known_socket) sockets; /* listening ones already looked at */
 	int diag_fd;			  /* socket diagnostics, -1 none */
 	size_t listeners_told;
@@ -198,12 +198,13 @@ void maps_exit(struct probe *p, int32_t pid, uint64_t at_ns);
 /* The file at `address` at that moment, and its offset there; NO_INDEX none. */
 int32_t maps_find(struct probe *p, int32_t pid, uint64_t address, uint64_t at_ns,
 		  uint64_t *ret_offset);
-/* Drop what ended long before `now_ns`. */
+/* Drop what ended long before `now_ns`; not each time. */
 void maps_forget(struct probe *p, uint64_t now_ns);
 void maps_free(struct probe *p);
 
-/* access.c: one fault of tier 0; pieces of tier 1; reads and writes. */
-void access_fault(struct probe *p, int32_t pid, int32_t tid, uint64_t address, uint64_t at_ns);
+/* access.c: a fault of tier 0, the last of `faults`; pieces of tier 1; reads and writes. */
+void access_fault(struct probe *p, int32_t pid, int32_t tid, uint64_t address, uint64_t faults,
+		  uint64_t at_ns);
 void access_faults(struct probe *p, const struct fault_piece *f);
 /* Faults whose file is known; `min_address` and `max_address` are offsets. */
 void access_mapped(struct probe *p, const struct fault_piece *f);

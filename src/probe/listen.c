@@ -20,8 +20,9 @@
 #include "model/model.h"
 
 #define TCP_LISTEN_STATE 10
-#define TRIES		 20
+#define TRIES		 5
 #define ASK_PERIOD_NS	 (100 * NS_PER_MS)
+#define SLOW_PERIOD_NS	 (250 * NS_PER_MS) /* when the start has taken long */
 #define TABLE_PERIOD_NS	 (500 * NS_PER_MS)
 
 void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, uint64_t late_ns,
@@ -177,8 +178,14 @@ static void look_in(struct probe *p, const char *table, int family, uint64_t now
 
 void listen_look(struct probe *p, uint64_t now_ns)
 {
+	uint64_t period_ns = (now_ns - p->opened_ns) / 400;
+
+	if (period_ns < ASK_PERIOD_NS)
+		period_ns = ASK_PERIOD_NS;
+	else if (period_ns > SLOW_PERIOD_NS)
+		period_ns = SLOW_PERIOD_NS;
 	if (p->diag_fd >= 0 && ask(p, AF_INET, now_ns) && ask(p, AF_INET6, now_ns)) {
-		p->next_listen_ns = now_ns + ASK_PERIOD_NS;
+		p->next_listen_ns = now_ns + period_ns;
 	} else {
 		look_in(p, "tcp", AF_INET, now_ns);
 		look_in(p, "tcp6", AF_INET6, now_ns);

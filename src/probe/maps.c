@@ -183,6 +183,9 @@ void maps_forget(struct probe *p, uint64_t now_ns)
 {
 	struct space *s, *next;
 
+	if (now_ns < p->next_forget_ns)
+		return;
+	p->next_forget_ns = now_ns + NS_PER_SEC;
 	HASH_ITER (hh, p->spaces, s, next) {
 		size_t keep = 0;
 

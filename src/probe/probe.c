@@ -21,9 +21,11 @@
 #include "probe/inside.h"
 
 #define SAMPLE_PERIOD_NS (20 * NS_PER_MS)
-#define SLOW_PERIOD_NS	 (100 * NS_PER_MS)
+#define SLOW_PERIOD_NS	 (200 * NS_PER_MS)
+#define COARSE_PERIOD_NS (50 * NS_PER_MS)
+#define COSTLY_PERIOD_NS (250 * NS_PER_MS)
 #define DRAIN_PERIOD_NS	 (500 * NS_PER_MS) /* full rings and what is urgent wake coldprof earlier */
-#define TITLE_PERIOD_NS	 (500 * NS_PER_MS)
+#define TITLE_PERIOD_NS	 NS_PER_SEC
 
 static int64_t boot_offset(void)
 {
@@ -53,22 +55,27 @@ static int set_timer(struct probe *p, uint64_t period_ns)
 	return timerfd_settime(p->timer_fd, 0, &every, NULL);
 }
 
+static uint64_t within(uint64_t n, uint64_t low, uint64_t high)
+{
+	return n < low ? low : n > high ? high : n;
+}
+
 /*
- * The counters of threads lose nothing between samples: they are taken at a 500th of the start's age,
- * and so that they cost about a 200th of a processor, within bounds. Where only the sampler finds
- * processes it stays fast.
+ * The counters of threads lose nothing between samples, but where in the time between it was: they
+ * are taken at a 200th of the start's age, and so that they cost about a 500th of a processor, but at
+ * a 100th of its age at the latest. Where only the sampler finds processes it stays fast.
  */
 static void slow_down(struct probe *p, uint64_t now_ns, uint64_t took_ns)
 {
-	uint64_t want_ns = (now_ns - p->opened_ns) / 500;
+	uint64_t age_ns = now_ns - p->opened_ns, want_ns,
+		 latest_ns = within(age_ns / 100, COARSE_PERIOD_NS, COSTLY_PERIOD_NS);
 
 	p->sample_cost_ns = (7 * p->sample_cost_ns + took_ns) / 8;
-	if (want_ns < 200 * p->sample_cost_ns)
-		want_ns = 200 * p->sample_cost_ns;
-	if ((p->trace->saw & SAW_TIMES) || p->tree_by == TREE_PROC ||
-	    p->period_ns >= SLOW_PERIOD_NS || want_ns < p->period_ns * 3 / 2)
-		return;
-	set_timer(p, want_ns < SLOW_PERIOD_NS ? want_ns : SLOW_PERIOD_NS);
+	want_ns =
+		within(500 * p->sample_cost_ns, within(age_ns / 200, 0, SLOW_PERIOD_NS), latest_ns);
+	if (!(p->trace->saw & SAW_TIMES) && p->tree_by != TREE_PROC &&
+	    want_ns >= p->period_ns * 3 / 2)
+		set_timer(p, want_ns);
 }
 
 /* Not yet set. */
@@ -284,11 +291,9 @@ static void take(struct probe *p, bool all)
 	uint64_t until_ns = UINT64_MAX;
 
 	bpf_drain(p);
-	if (p->perf) {
+	if (p->perf)
 		until_ns = perf_drain(p, all);
-		resolve(p, until_ns);
-		maps_forget(p, clock_now_ns());
-	} else if (p->faults_by_file) {
+	if (p->perf || p->faults_by_file) {
 		resolve(p, until_ns);
 		maps_forget(p, clock_now_ns());
 	} else {

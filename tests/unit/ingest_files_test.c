@@ -378,6 +378,52 @@ static void test_touched(void)
 	}
 }
 
+/*
+ * Ranks that copy out of mappings of which no fault was seen: where faults are sampled there may have
+ * been some, where each is seen there was none. What was populated at once is not counted again.
+ */
+static void test_touched_unseen(void)
+{
+	static const struct {
+		unsigned saw;
+		bool populated;
+		size_t rows;
+		uint64_t faults, mapped;
+	} cases[] = {{SAW_TREE | SAW_FAULTS, false, 1, UNKNOWN, 4 * MB},
+		     {SAW_TREE | SAW_FAULTS | SAW_WAITS, false, 0, 0, 0},
+		     {SAW_TREE, false, 1, UNKNOWN, 4 * MB},
+		     {SAW_TREE | SAW_FAULTS, true, 1, 0, 8 * MB},
+		     {SAW_TREE, true, 1, UNKNOWN, 8 * MB}};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct wire_writer w;
+		struct trace t;
+
+		open_trace(&t, cases[c].saw);
+		writer_open(&w);
+		writer_process(&w, 1009, 1, 13 * MS, WIRE_PROCESS_EXEC, "/nowhere/server",
+			       argv_words, sizeof(argv_words));
+		writer_file(&w, 1, 7, 211, 8 * MB, "/nowhere/model.safetensors");
+		writer_map(&w, 1009, 1, 20 * MS, 0x700000000000, 8 * MB, 0);
+		writer_call(&w, 1009, WIRE_CLASS_H2D, 100 * MS, 105 * MS, 4 * MB)->extra =
+			0x700000000000;
+		if (cases[c].populated) {
+			add_file(&t, "/nowhere/model.safetensors", 211, 8 * MB, FILE_OTHER);
+			add_access(&t, 0, 0, IO_POPULATE, 21 * MS, 22 * MS, 8 * MB)->ops = 1;
+		}
+		run(&t, &w);
+		is_int((int64_t)t.io.n, (int64_t)cases[c].rows, "lines of a touched file, case %zu",
+		       c);
+		if (t.io.n) {
+			is_int((int64_t)t.io.v[0].faults, (int64_t)cases[c].faults, "its faults");
+			is_int((int64_t)t.io.v[0].mapped_bytes, (int64_t)cases[c].mapped,
+			       "its bytes");
+		}
+		trace_done(&t);
+		writer_close(&w);
+	}
+}
+
 /* Where nothing tells of faults, their number is not 0; nor is a size that nobody could ask. */
 static void test_unseen(void)
 {
@@ -402,6 +448,7 @@ static void test_unseen(void)
 int main(void)
 {
 	test_touched();
+	test_touched_unseen();
 	test_unseen();
 	test_reads();
 	test_cold_and_warm();

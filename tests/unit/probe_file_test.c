@@ -190,13 +190,23 @@ static void cold(void)
 	close(fd);
 }
 
-static void test_walk(int tier, enum how how)
+static void cached(void)
+{
+	static char block[1 << 16];
+	int fd = open(truth->path, O_RDONLY | O_CLOEXEC);
+
+	while (read(fd, block, sizeof(block)) > 0)
+		;
+	close(fd);
+}
+
+static void test_walk(int tier, enum how how, void (*prepare)(void))
 {
 	uint64_t before, faults, wall;
 	struct observed o;
 	struct sums s;
 
-	cold();
+	prepare();
 	before = resident(truth->path);
 	run(&o, tier, how);
 	s = sum_file(&o.t, truth->path, IO_MAPPED | IO_MAPPED_RANDOM);
@@ -213,8 +223,9 @@ static void test_walk(int tier, enum how how)
 	if (SANITIZED)
 		skip(1, "a sanitizer's shadow memory faults beside the file");
 	else
-		ok(s.ops <= faults + 16 && s.ops + 64 >= faults, "faults of a %s walk (tier %d)",
-		   how == AT_RANDOM ? "random" : "forward", tier);
+		ok(s.ops <= faults + 16 && s.ops + 64 >= faults,
+		   "faults of a %s walk, %s (tier %d)", how == AT_RANDOM ? "random" : "forward",
+		   prepare == cold ? "cold" : "cached", tier);
 	ok(how == AT_RANDOM ? s.modes & IO_MAPPED_RANDOM : s.modes == IO_MAPPED, "its order");
 	if (o.t.saw & SAW_FILLS)
 		ok(within(s.storage_bytes + before, FILE_BYTES, 0.01),
@@ -228,7 +239,8 @@ static void test_walk(int tier, enum how how)
 		ok(s.busy_ns >= (wall - truth->delay_ns) / 10 * 9 && s.busy_ns <= wall,
 		   "nine tenths of the walk are fault wait");
 	else
-		ok(s.busy_ns > 0 && s.busy_ns <= wall, "fault wait lies within the walk");
+		ok((s.busy_ns > 0 || prepare != cold) && s.busy_ns <= wall,
+		   "fault wait lies within the walk");
 out:
 	trace_done(&o.t);
 }
@@ -276,7 +288,10 @@ static void test_huge(void)
 	} else {
 		ok(s.ops <= faults + 16 && s.ops + 64 >= faults && s.ops + 16 >= truth->huge,
 		   "faults that map huge pages");
-		ok(covered(&o.t, truth->path, (uint64_t)4 << 20), "where they are");
+		if (o.tier)
+			ok(covered(&o.t, truth->path, (uint64_t)4 << 20), "where they are");
+		else
+			skip(1, "tier 0 sees one of some faults");
 	}
 	trace_done(&o.t);
 }
@@ -395,16 +410,20 @@ int main(void)
 		by_address = way;
 		diag(by_address ? "faults by address"
 				: "faults by file, where the kernel tells it");
-		test_walk(1, IN_ORDER);
-		test_walk(1, AT_RANDOM);
+		test_walk(1, IN_ORDER, cold);
+		test_walk(1, AT_RANDOM, cold);
+		test_walk(1, IN_ORDER, cached);
+		test_walk(1, AT_RANDOM, cached);
 		test_huge();
 		test_populate(POPULATE, "MAP_POPULATE");
 		test_populate(LOCKED, "mlock");
 		test_populate(ADVISED, "MADV_POPULATE_READ");
 	}
 	by_address = false;
-	test_walk(0, IN_ORDER);
-	test_walk(0, AT_RANDOM);
+	test_walk(0, IN_ORDER, cold);
+	test_walk(0, AT_RANDOM, cold);
+	test_walk(0, IN_ORDER, cached);
+	test_walk(0, AT_RANDOM, cached);
 	test_read(PLAIN, "read");
 	test_read(DIRECT, "direct read");
 	test_read(WRITTEN, "write");
