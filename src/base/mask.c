@@ -8,30 +8,40 @@
 
 #include "base/str.h"
 
-#define MASKED "***"
+#define MASKED	       "***"
+#define BLANKS	       " \t\n"
+#define NAME_MAX_BYTES 256
 
-/* What one word of a command says of the next. Zero before the first word. */
-struct mask {
-	bool next_is_secret;
-};
+static bool ends_like(const char *s, size_t n, const char *end)
+{
+	size_t m = strlen(end);
+
+	return n >= m && !strncasecmp(s + n - m, end, m);
+}
 
 static bool secret_part(const char *s, size_t n)
 {
-	static const char *const parts[] = {"key",	  "apikey",	 "token",     "secret",
-					    "secrets",	  "pass",	 "password",  "passwd",
-					    "passphrase", "auth",	 "authtoken", "authkey",
-					    "credential", "credentials", "accesskey", "secretkey"};
+	static const char *const whole[] = {"key",    "secrets",   "pass",
+					    "auth",   "authtoken", "authkey",
+					    "cookie", "accesskey", "secretkey"};
+	static const char *const ends[] = {
+		"apikey",     "token",	    "secret",	   "password",	 "passwd",
+		"passphrase", "credential", "credentials", "privatekey", "authorization"};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strlen(parts[i]) == n && !strncasecmp(s, parts[i], n))
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+		if (strlen(whole[i]) == n && ends_like(s, n, whole[i]))
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (ends_like(s, n, ends[i]))
 			return true;
 	}
 	return false;
 }
 
 /*
- * True for a name with a part "key", "token", "secret", "password" or the like: api-key, HF_TOKEN;
- * not tokenizer, max-tokens. Parts end at anything that is no letter or digit, and where a capital
+ * True for a name with a part "key", "token", "secret", "password" or the like: api-key, HF_TOKEN,
+ * PGPASSWORD; not tokenizer, max-tokens. Parts end at anything that is no letter or digit, and where a capital
  * follows a small letter (apiKey).
  */
 static bool secret_name(const char *name, size_t n)
@@ -61,6 +71,13 @@ static size_t scheme_before(const char *s, size_t at)
 	return n;
 }
 
+static size_t url_end(const char *s, size_t i, size_t n)
+{
+	while (i < n && !strchr(BLANKS "\"'<>,;", s[i]))
+		i++;
+	return i;
+}
+
 /*
  * Copy text, leaving out what stands before an @ in an
  * authority and what stands behind ? or # of a URL.
@@ -81,8 +98,7 @@ static void add_urls(const char *s, size_t n, struct str *ret)
 		}
 		host = (size_t)(mark - s) + 3;
 		str_addn(ret, s + i, host - i);
-		for (end = host; end < n && !strchr(" \t\n\"'<>,;", s[end]); end++)
-			;
+		end = url_end(s, host, n);
 		for (at = host; at < end && !strchr("/?#", s[at]); at++) {
 			if (s[at] == '@')
 				host = at + 1;
@@ -94,46 +110,9 @@ static void add_urls(const char *s, size_t n, struct str *ret)
 	}
 }
 
-/*
- * "name": "value" inside JSON; names are masked like
- * options. Returns: false when `s` holds no such secret.
- */
-static bool add_json_text(const char *s, size_t n, struct str *ret)
+static bool is_quote(char c)
 {
-	size_t done = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t name = i + 1, end = name, v;
-
-		if (s[i] != '"')
-			continue;
-		while (end < n && s[end] != '"')
-			end++;
-		for (v = end + 1; v < n && isspace((unsigned char)s[v]); v++)
-			;
-		if (v >= n || s[v] != ':' || !secret_name(s + name, end - name)) {
-			i = end;
-			continue;
-		}
-		for (v++; v < n && isspace((unsigned char)s[v]); v++)
-			;
-		if (v >= n || s[v] != '"') {
-			i = end;
-			continue;
-		}
-		add_urls(s + done, v + 1 - done, ret);
-		str_add(ret, MASKED);
-		for (v++; v < n && s[v] != '"'; v++) {
-			if (s[v] == '\\' && v + 1 < n)
-				v++;
-		}
-		done = v;
-		i = v;
-	}
-	if (!done)
-		return false;
-	add_urls(s + done, n - done, ret);
-	return true;
+	return c == '"' || c == '\'';
 }
 
 static bool is_option(const char *s, size_t n)
@@ -141,79 +120,258 @@ static bool is_option(const char *s, size_t n)
 	return n > 1 && s[0] == '-';
 }
 
-/* One word without blanks. */
-static void add_plain(struct mask *m, const char *s, size_t n, struct str *ret)
+/* Behind the mate of the quote at s[i]; a quote that has none is a character as others. */
+static size_t behind_quote(const char *s, size_t i, size_t n)
 {
-	const char *eq = memchr(s, '=', n);
-	size_t name = eq ? (size_t)(eq - s) : n;
+	for (size_t k = i + 1; k < n; k++) {
+		if (s[k] == s[i])
+			return k + 1;
+		if (s[k] == '\\' && s[i] == '"')
+			k++;
+	}
+	return i + 1;
+}
 
-	if (m->next_is_secret && !is_option(s, n)) {
-		m->next_is_secret = false;
-		str_add(ret, MASKED);
-		return;
+/* The end of a word that begins at s[i], as a shell takes it. */
+static size_t word_end(const char *s, size_t i, size_t n)
+{
+	while (i < n && !strchr(BLANKS, s[i])) {
+		if (s[i] == '\\' && i + 1 < n)
+			i += 2;
+		else
+			i = is_quote(s[i]) ? behind_quote(s, i, n) : i + 1;
 	}
-	m->next_is_secret = false;
-	if (eq && secret_name(s, name)) {
-		str_addn(ret, s, name + 1);
-		str_add(ret, MASKED);
-		return;
+	return i;
+}
+
+/* The end of a value that begins at s[i], as JSON or Python takes it. */
+static size_t value_end(const char *s, size_t i, size_t n)
+{
+	size_t depth = 0;
+
+	while (i < n) {
+		if (!depth && strchr(BLANKS ",}])", s[i]))
+			break;
+		depth += strchr("[{(", s[i]) != NULL;
+		depth -= strchr("]})", s[i]) != NULL;
+		i = is_quote(s[i]) ? behind_quote(s, i, n) : i + 1;
 	}
-	if (!eq && is_option(s, n) && secret_name(s, n))
-		m->next_is_secret = true;
-	if (!add_json_text(s, n, ret))
-		add_urls(s, n, ret);
+	return i;
+}
+
+static size_t blanks(const char *s, size_t i, size_t n)
+{
+	size_t from = i;
+
+	while (i < n && strchr(BLANKS, s[i]))
+		i++;
+	return i - from;
+}
+
+struct found {
+	size_t at;   /* of the sign between a secret's name and its value */
+	bool quoted; /* so is the name: the value ends where JSON says */
+	bool header; /* all that follows is its value */
+};
+
+/* Has the sign at s[p] a secret's name before it? */
+static bool names_secret(const char *s, size_t p, struct found *ret)
+{
+	const char *open = p > 1 && is_quote(s[p - 1]) ? memrchr(s, s[p - 1], p - 1) : NULL;
+	size_t from = p, n;
+
+	*ret = (struct found){.at = p};
+	if (open) {
+		n = (size_t)(s + p - 1 - ++open);
+		ret->quoted = s[p] != '=';
+		return secret_name(open, n) && (s[p] != ',' || is_option(open, n));
+	}
+	if (s[p] == ',')
+		return false;
+	while (from && p - from < NAME_MAX_BYTES &&
+	       (s[p - 1] == ']' || !strchr("=,;&|({?\"'", s[from - 1])))
+		from--;
+	n = p - from;
+	if (s[p] == ':' && memchr(s + from, '/', n))
+		return false; /* two paths */
+	ret->header = s[p] == ':' &&
+		      (ends_like(s + from, n, "authorization") || ends_like(s + from, n, "cookie"));
+	return secret_name(s + from, n);
+}
+
+/* The end of what is quoted from s[i] on, where that holds blanks and so may be a script; else i. */
+static size_t script_end(const char *s, size_t i, size_t n)
+{
+	size_t end = is_quote(s[i]) ? behind_quote(s, i, n) : i;
+
+	for (size_t k = i; k < end; k++) {
+		if (strchr(BLANKS, s[k]))
+			return end;
+	}
+	return i;
+}
+
+/* The first name of a secret in a word that has its value behind it, scripts in it left out. */
+static bool find_secret(const char *s, size_t n, struct found *ret)
+{
+	size_t p = 0, end;
+
+	while (p < n) {
+		end = script_end(s, p, n);
+		if (end > p) {
+			p = end;
+		} else if (n - p > 2 && !memcmp(s + p, "://", 3)) {
+			p = url_end(s, p, n);
+		} else {
+			if (p && strchr("=:,", s[p]) && names_secret(s, p, ret))
+				return true;
+			p++;
+		}
+	}
+	return false;
+}
+
+static void add_script(const char *s, size_t n, struct str *ret);
+
+/* What names no secret, but for the scripts in it. */
+static void add_harmless(const char *s, size_t n, struct str *ret)
+{
+	size_t done = 0, i = 0, end;
+
+	for (; i<n; i = end> i ? end : i + 1) {
+		end = script_end(s, i, n);
+		if (end == i)
+			continue;
+		add_urls(s + done, i + 1 - done, ret);
+		add_script(s + i + 1, end - i - 2, ret);
+		done = end - 1;
+	}
+	add_urls(s + done, n - done, ret);
+}
+
+/* Add blanks from s[i] on and mask the word behind them. Returns: the end of that. */
+static size_t mask_next(const char *s, size_t i, size_t n, struct str *ret)
+{
+	size_t gap = blanks(s, i, n);
+
+	str_addn(ret, s + i, gap);
+	str_add(ret, MASKED);
+	return word_end(s, i + gap, n);
+}
+
+/* The value behind the sign at s[i - 1], in a word that ends at `end`. Returns: the end of the value. */
+static size_t mask_value(const struct found *f, const char *s, size_t i, size_t end, size_t n,
+			 struct str *ret)
+{
+	size_t gap = blanks(s, i, n);
+	const char *quote = f->quoted && i + gap < n && is_quote(s[i + gap]) ? &s[i + gap] : "";
+
+	if (f->header) {
+		str_add(ret, " " MASKED);
+		return n;
+	}
+	if (f->quoted) {
+		str_addn(ret, s + i, gap);
+		str_addn(ret, quote, *quote != '\0');
+		str_add(ret, MASKED);
+		str_addn(ret, quote, *quote != '\0');
+		return value_end(s, i + gap, n);
+	}
+	if (i < end) {
+		str_add(ret, MASKED);
+		return end;
+	}
+	/* `HF_TOKEN= serve` has none; `token: x` and `token= "x"` have. */
+	if (i + gap < n && (s[i - 1] == ':' || is_quote(s[i + gap])))
+		return mask_next(s, i, n, ret);
+	return i;
+}
+
+/* The option that a word is, as a list of words may hold it: ["--api-key", "x"]. */
+static bool secret_option(const char *s, size_t n)
+{
+	while (n && strchr("[({\"'", *s)) {
+		s++;
+		n--;
+	}
+	return is_option(s, n) && !memchr(s, '=', n) && secret_name(s, n);
+}
+
+/* One word of a script, from s[i] on. Returns: the end of what was added. */
+static size_t add_script_word(const char *s, size_t i, size_t n, struct str *ret)
+{
+	size_t end = word_end(s, i, n), next = end + blanks(s, end, n);
+	struct found f;
+
+	if (find_secret(s + i, end - i, &f)) {
+		add_harmless(s + i, f.at + 1, ret);
+		return mask_value(&f, s, i + f.at + 1, end, n, ret);
+	}
+	add_harmless(s + i, end - i, ret);
+	if (next == n)
+		return end;
+	if (secret_option(s + i, end - i))
+		return is_option(s + next, n - next) ? end : mask_next(s, end, n, ret);
+	/* token = "x" */
+	if (s[next] == '=' && n - next > 1 && strchr(BLANKS, s[next + 1]) &&
+	    secret_name(s + i, end - i)) {
+		str_addn(ret, s + end, next + 1 - end);
+		return mask_next(s, next + 1, n, ret);
+	}
+	return end;
 }
 
 /* `Authorization: Bearer X` and `X-Api-Key: X`: a header with a secret's name loses its value. */
-static bool add_header(const char *word, struct str *ret)
+static bool add_header(const char *s, size_t n, struct str *ret)
 {
-	const char *colon = strchr(word, ':');
-	size_t n = colon ? (size_t)(colon - word) : 0;
+	const char *colon = memchr(s, ':', n);
+	size_t name = colon ? (size_t)(colon - s) : 0;
 
-	if (!n || colon[1] == '/' || strcspn(word, " \t\"'{=") < n)
+	if (!name || (name + 1 < n && colon[1] == '/'))
 		return false;
-	if (!(n == strlen("authorization") && !strncasecmp(word, "authorization", n)) &&
-	    !(n == strlen("cookie") && !strncasecmp(word, "cookie", n)) && !secret_name(word, n))
+	for (size_t i = 0; i < name; i++) {
+		if (strchr(BLANKS "\"'{[(=,/", s[i]))
+			return false;
+	}
+	if (!secret_name(s, name))
 		return false;
-	str_addn(ret, word, n + 1);
+	str_addn(ret, s, name + 1);
 	str_add(ret, " " MASKED);
 	return true;
 }
 
-/* Add one word of a command to `ret`, masked. */
-static void add_word(struct mask *m, const char *word, struct str *ret)
+static void add_script(const char *s, size_t n, struct str *ret)
 {
-	struct mask inner = {0};
+	size_t i = 0, gap;
 
-	if (m->next_is_secret && !is_option(word, strlen(word))) {
-		m->next_is_secret = false;
+	if (add_header(s, n, ret))
+		return;
+	while (i < n) {
+		gap = blanks(s, i, n);
+		str_addn(ret, s + i, gap);
+		i += gap;
+		if (i < n)
+			i = add_script_word(s, i, n, ret);
+	}
+}
+
+/* Add one word of a command to `ret`, masked; `next_is_secret` is what the word before it said of it. */
+static void add_word(bool *next_is_secret, const char *word, struct str *ret)
+{
+	size_t n = strlen(word);
+	bool secret = *next_is_secret && !is_option(word, n);
+
+	*next_is_secret = is_option(word, n) && !strpbrk(word, BLANKS "=") && secret_name(word, n);
+	if (secret)
 		str_add(ret, MASKED);
-		return;
-	}
-	if (add_header(word, ret))
-		return;
-	if (!strpbrk(word, " \t\n") || strchr(word, '{')) {
-		add_plain(m, word, strlen(word), ret);
-		return;
-	}
-	/* A script, as behind `sh -c`: its words are words too. */
-	m->next_is_secret = false;
-	while (*word) {
-		size_t blank = strspn(word, " \t\n"), n;
-
-		str_addn(ret, word, blank);
-		word += blank;
-		n = strcspn(word, " \t\n");
-		if (n)
-			add_plain(&inner, word, n, ret);
-		word += n;
-	}
+	else
+		add_script(word, n, ret);
 }
 
 char *mask_words(const char *words, size_t n)
 {
 	struct str text = {0};
-	struct mask m = {0};
+	bool secret = false;
 	char word[1025];
 	size_t at, length;
 
@@ -225,20 +383,20 @@ char *mask_words(const char *words, size_t n)
 		snprintf(word, sizeof(word), "%.*s", (int)length, words + at);
 		if (at)
 			str_add(&text, " ");
-		add_word(&m, word, &text);
+		add_word(&secret, word, &text);
 	}
 	return text.s;
 }
 
 void mask_command_json(char *const *argv, struct str *ret)
 {
-	struct mask m = {0};
+	bool secret = false;
 	struct str word = {0};
 
 	str_add(ret, "[");
 	for (size_t i = 0; argv[i]; i++) {
 		str_clear(&word);
-		add_word(&m, argv[i], &word);
+		add_word(&secret, argv[i], &word);
 		if (i)
 			str_add(ret, ",");
 		str_add_json(ret, str_get(&word));
@@ -254,10 +412,7 @@ bool mask_is_secret(const char *name)
 
 void mask_variable(const char *name, const char *value, struct str *ret)
 {
-	struct mask m = {.next_is_secret = mask_is_secret(name)};
+	bool secret = mask_is_secret(name);
 
-	if (m.next_is_secret)
-		str_add(ret, MASKED);
-	else
-		add_word(&m, value, ret);
+	add_word(&secret, value, ret);
 }

@@ -48,6 +48,37 @@ int main(void)
 	holds("sh -c : --api-key ***", COMMAND("sh", "-c", ": --api-key x"));
 	holds("a: b", COMMAND("a:", "b"));
 	holds("a  b", COMMAND("a", "", "b"));
+	/* A script: its words are quoted, grouped and assigned as a shell or Python would. */
+	holds("sh -c HF_TOKEN=*** exec x --token=*** y",
+	      COMMAND("sh", "-c", "HF_TOKEN='a b' exec x --token=\"c d\" y"));
+	holds("sh -c x --api-key *** y", COMMAND("sh", "-c", "x --api-key \"a b\" y"));
+	holds("sh -c { x --api-key *** }; A=${B} HF_TOKEN=*** y",
+	      COMMAND("sh", "-c", "{ x --api-key a; }; A=${B} HF_TOKEN=b y"));
+	holds("sh -c curl -H \"Authorization: ***\" h",
+	      COMMAND("sh", "-c", "curl -H \"Authorization: Bearer a\" h"));
+	holds("sh -c bash -c 'HF_TOKEN=*** x --key *** y'",
+	      COMMAND("sh", "-c", "bash -c 'HF_TOKEN=a x --key \"b c\" y'"));
+	holds("sh -c x --json '{\"api_key\": \"***\", \"n\": 1}' -q",
+	      COMMAND("sh", "-c", "x --json '{\"api_key\": \"a b\", \"n\": 1}' -q"));
+	holds("sh -c it's --key ***", COMMAND("sh", "-c", "it's --key a"));
+	holds("sh -c HF_TOKEN=*** x", COMMAND("sh", "-c", "HF_TOKEN=a\\ b x"));
+	holds("py -c environ[\"HF_TOKEN\"]=*** token = *** n = 2",
+	      COMMAND("py", "-c", "environ[\"HF_TOKEN\"]=\"a\"; token = \"b c\" n = 2"));
+	holds("py -c if token == 3: pass", COMMAND("py", "-c", "if token == 3: pass"));
+	holds("x [\"--api-key\",\"***\",\"--port\",\"80\"]",
+	      COMMAND("x", "[\"--api-key\",\"a\",\"--port\",\"80\"]"));
+	holds("x {'api_key': ***, 'port': 80}",
+	      COMMAND("x", "{'api_key': ['a', 'b'], 'port': 80}"));
+	/* Behind the name of another option, and grown together with other words. */
+	holds("d --env=HF_TOKEN=*** -eHF_TOKEN=*** --set=a=b,auth.token=***",
+	      COMMAND("d", "--env=HF_TOKEN=a", "-eHF_TOKEN=a", "--set=a=b,auth.token=a"));
+	holds("curl --header=Authorization: *** -HX-Api-Key: ***",
+	      COMMAND("curl", "--header=Authorization: Bearer a", "-HX-Api-Key: a b"));
+	holds("env PGPASSWORD=*** HFTOKEN=*** x --authorization ***",
+	      COMMAND("env", "PGPASSWORD=a", "HFTOKEN=b", "x", "--authorization", "Bearer c"));
+	holds("get https://h/p", COMMAND("get", "https://u:p@h/p?key=a&x=b"));
+	holds("d -v /keys/key:/keys -p 80:80",
+	      COMMAND("d", "-v", "/keys/key:/keys", "-p", "80:80"));
 	mask_command_json(COMMAND("a\"b", "--secret", "c"), &s);
 	is_str(str_get(&s), "[\"a\\\"b\",\"--secret\",\"***\"]", "JSON");
 	str_clear(&s);
