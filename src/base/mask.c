@@ -388,6 +388,11 @@ char *mask_words(const char *words, size_t n)
 	return text.s;
 }
 
+void mask_text(const char *text, struct str *ret)
+{
+	add_script(text, strlen(text), ret);
+}
+
 void mask_command_json(char *const *argv, struct str *ret)
 {
 	bool secret = false;

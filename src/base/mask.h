@@ -14,6 +14,8 @@ struct str;
  * spaces. NULL when empty; the caller frees.
  */
 char *mask_words(const char *words, size_t n);
+/* Words as people and programs write them: a script, a line of a log, JSON. */
+void mask_text(const char *text, struct str *ret);
 /* The words of argv (NULL-terminated) as a JSON array of strings. */
 void mask_command_json(char *const *argv, struct str *ret);
 /* Is the option or variable named like a secret: with a part "key", "token", "password" or the like? */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Log lines: progress bars split at \r, put in order,
- * and repeats folded once their spans are known.
+ * repeats folded and secrets masked once their spans are known.
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mask.h"
+#include "base/str.h"
 #include "ingest/inside.h"
 
 /* A line that came this often, numbers aside, is kept once at its first and once at its last. */
@@ -110,6 +112,17 @@ static struct shape *find_shape(struct shape **set, const struct log_line *l)
 	return s;
 }
 
+/* A server may tell its arguments, and with them its keys. Spans are taken from the line as it was. */
+static void mask_line(struct trace *t, struct log_line *l)
+{
+	struct str masked = {0};
+
+	mask_text(l->text, &masked);
+	if (strcmp(str_get(&masked), l->text))
+		l->text = trace_str(t, str_get(&masked));
+	str_free(&masked);
+}
+
 void lines_fold(struct ingest *in)
 {
 	struct trace *t = in->t;
@@ -130,6 +143,8 @@ void lines_fold(struct ingest *in)
 			t->log.v[n++] = t->log.v[i];
 	}
 	t->log.n = n;
+	vec_for_each (l, &t->log)
+		mask_line(t, l);
 	HASH_ITER (hh, set, s, next) {
 		HASH_DEL(set, s);
 		free(s);

@@ -271,11 +271,13 @@ static void test_lines(void)
 
 	open_trace(&t, SAW_LOG);
 	struct log_line *l = vec_add(&t.log);
-	l->text = trace_str(&t, "a\rb\r\nc\n");
+	l->text = trace_str(&t, "a\rb\r\nargs: {'api_key': ['a b'], 'port': 80} http://u:p@h/\n");
 	l->at_ns = 100 * MS;
 	run(&t, &w);
 	is_int((int64_t)t.log.n, 3,
 	       "lines that the kernel side saw are split, and the shim's are not taken again");
+	is_str(t.log.v[2].text, "args: {'api_key': ***, 'port': 80} http://h/",
+	       "secrets in a line are masked");
 	writer_close(&w);
 	trace_done(&t);
 }
