@@ -20,16 +20,16 @@ static void add_row(struct table *t, const struct query *q)
 {
 	for (size_t i = 0; i < query_columns(q); i++)
 		switch (query_type(q, i)) {
-		case CELL_NULL:
+		case SQL_NULL:
 			table_add_unknown(t);
 			break;
-		case CELL_INTEGER:
+		case SQL_INTEGER:
 			table_add_int(t, query_integer(q, i));
 			break;
-		case CELL_REAL:
+		case SQL_REAL:
 			table_add_float(t, query_real(q, i));
 			break;
-		case CELL_TEXT:
+		case SQL_TEXT:
 			table_add_text(t, query_text(q, i));
 			break;
 		}

@@ -16,7 +16,7 @@
 #define N_FILES_READ  1000
 #define N_FILES_SHOWN 3
 
-enum { CELL_ITEM, CELL_A, CELL_B, CELL_DIFFERENCE, CELL_SHARE, CELL_BAR };
+enum { COLUMN_ITEM, COLUMN_A, COLUMN_B, COLUMN_DIFFERENCE, COLUMN_SHARE, COLUMN_BAR };
 
 /* One item, or one sub-line of it, in both runs; UNKNOWN where a run's ledger has no such row. */
 struct pair {
@@ -92,16 +92,16 @@ static void add_pair(struct lines *out, enum line_style style, const char *name,
 	struct line *l = lines_add(out, style);
 	int64_t d = difference(p);
 
-	str_add(&l->cells[CELL_ITEM], name);
-	add_seconds(&l->cells[CELL_A], p->a_ns);
-	add_seconds(&l->cells[CELL_B], p->b_ns);
+	str_add(&l->cells[COLUMN_ITEM], name);
+	add_seconds(&l->cells[COLUMN_A], p->a_ns);
+	add_seconds(&l->cells[COLUMN_B], p->b_ns);
 	if (p->a_ns == UNKNOWN && p->b_ns == UNKNOWN)
 		return;
-	str_addf(&l->cells[CELL_DIFFERENCE], "%+.3f", (double)d / 1e9);
+	str_addf(&l->cells[COLUMN_DIFFERENCE], "%+.3f", (double)d / 1e9);
 	if (all_ns)
-		str_addf(&l->cells[CELL_SHARE], "%.1f%%",
+		str_addf(&l->cells[COLUMN_SHARE], "%.1f%%",
 			 100 * (double)size_of(d) / (double)all_ns);
-	text_bar(&l->cells[CELL_BAR], size_of(d), most_ns, BAR_WIDTH, utf8);
+	text_bar(&l->cells[COLUMN_BAR], size_of(d), most_ns, BAR_WIDTH, utf8);
 }
 
 static int by_size(const void *x, const void *y)

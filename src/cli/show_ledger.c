@@ -21,7 +21,15 @@
 #define N_REMARKS     8
 #define SHORT_RATE_NS UINT64_C(10000000) /* no GB/s is told of less time */
 
-enum { CELL_ITEM, CELL_SECONDS, CELL_SHARE, CELL_BAR, CELL_WORK, CELL_BYTES, CELL_MARK };
+enum {
+	COLUMN_ITEM,
+	COLUMN_SECONDS,
+	COLUMN_SHARE,
+	COLUMN_BAR,
+	COLUMN_WORK,
+	COLUMN_BYTES,
+	COLUMN_MARK
+};
 
 /* 80 columns with one blank between; a wider terminal gives the names more room. */
 #define COLUMNS(item_width)                                                                        \
@@ -79,12 +87,13 @@ static void add_seconds(struct str *b, uint64_t ns)
 static void add_times(struct line *l, uint64_t wall_ns, uint64_t work_ns, uint64_t whole_ns,
 		      bool utf8)
 {
-	add_seconds(&l->cells[CELL_SECONDS], wall_ns);
+	add_seconds(&l->cells[COLUMN_SECONDS], wall_ns);
 	if (whole_ns)
-		str_addf(&l->cells[CELL_SHARE], "%.1f%%", 100 * (double)wall_ns / (double)whole_ns);
-	text_bar(&l->cells[CELL_BAR], wall_ns, whole_ns, BAR_WIDTH, utf8);
+		str_addf(&l->cells[COLUMN_SHARE], "%.1f%%",
+			 100 * (double)wall_ns / (double)whole_ns);
+	text_bar(&l->cells[COLUMN_BAR], wall_ns, whole_ns, BAR_WIDTH, utf8);
 	if (work_ns != UNKNOWN)
-		add_seconds(&l->cells[CELL_WORK], work_ns);
+		add_seconds(&l->cells[COLUMN_WORK], work_ns);
 }
 
 static void add_item(struct lines *out, const struct shown *s, int item, uint64_t whole_ns,
@@ -94,33 +103,33 @@ static void add_item(struct lines *out, const struct shown *s, int item, uint64_
 	bool much = item == ITEM_OTHER && sum.wall_ns * 20 > whole_ns;
 	struct line *l = lines_add(out, much ? LINE_WARN : LINE_BOLD);
 
-	str_add(&l->cells[CELL_ITEM], item_title(item));
+	str_add(&l->cells[COLUMN_ITEM], item_title(item));
 	if (!sum.rows && item != ITEM_OTHER) {
-		str_add(&l->cells[CELL_SECONDS], "-");
+		str_add(&l->cells[COLUMN_SECONDS], "-");
 		return;
 	}
 	add_times(l, sum.wall_ns, sum.work_ns, whole_ns, utf8);
 	if (sum.bytes != UNKNOWN && sum.bytes)
-		text_bytes(&l->cells[CELL_BYTES], sum.bytes);
+		text_bytes(&l->cells[COLUMN_BYTES], sum.bytes);
 	for (int g = 0; g < GRADE_COUNT; g++)
 		if (sum.grades[g])
-			str_addn(&l->cells[CELL_MARK], grade_word(g), 1);
+			str_addn(&l->cells[COLUMN_MARK], grade_word(g), 1);
 }
 
 static void add_row(struct lines *out, const struct ledger_row *r, uint64_t whole_ns, bool utf8)
 {
 	struct line *l = lines_add(out, LINE_DIM);
 
-	str_addf(&l->cells[CELL_ITEM], "  %s", r->sub ? r->sub : "-");
+	str_addf(&l->cells[COLUMN_ITEM], "  %s", r->sub ? r->sub : "-");
 	add_times(l, r->wall_ns, r->work_ns, whole_ns, utf8);
 	if (r->bytes != UNKNOWN && r->bytes) {
 		if (r->wall_ns >= SHORT_RATE_NS)
-			text_rate(&l->cells[CELL_BYTES], r->bytes, r->wall_ns);
+			text_rate(&l->cells[COLUMN_BYTES], r->bytes, r->wall_ns);
 		else
-			text_bytes(&l->cells[CELL_BYTES], r->bytes);
+			text_bytes(&l->cells[COLUMN_BYTES], r->bytes);
 	}
 	if (r->grade < GRADE_COUNT)
-		str_addn(&l->cells[CELL_MARK], grade_word(r->grade), 1);
+		str_addn(&l->cells[COLUMN_MARK], grade_word(r->grade), 1);
 }
 
 /* "died of signal 9 (Killed)", "ended with status 1", ... */
@@ -322,10 +331,11 @@ int show_ledger(FILE *out, const struct look *look, const struct shown *s)
 			}
 	}
 	l = lines_add(&lines, LINE_BOLD);
-	str_add(&l->cells[CELL_ITEM], "total");
-	add_seconds(&l->cells[CELL_SECONDS], sum_ns);
+	str_add(&l->cells[COLUMN_ITEM], "total");
+	add_seconds(&l->cells[COLUMN_SECONDS], sum_ns);
 	if (whole_ns)
-		str_addf(&l->cells[CELL_SHARE], "%.1f%%", 100 * (double)sum_ns / (double)whole_ns);
+		str_addf(&l->cells[COLUMN_SHARE], "%.1f%%",
+			 100 * (double)sum_ns / (double)whole_ns);
 	r = lines_print(out, &lines, look);
 	lines_free(&lines);
 	fputs("ev: m measured, d declared by the engine's log, i inferred\n\n", out);

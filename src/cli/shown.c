@@ -32,7 +32,7 @@ bool shown_json_holds(struct store *s, int64_t run)
 	if (query_open(s, "command", "SELECT json_valid(command_json) FROM run WHERE id = :run",
 		       run, &q, NULL) < 0)
 		return false;
-	good = query_next(q, NULL) > 0 && query_type(q, 0) == CELL_INTEGER &&
+	good = query_next(q, NULL) > 0 && query_type(q, 0) == SQL_INTEGER &&
 	       query_integer(q, 0) == 1;
 	query_close(q);
 	return good;

@@ -65,7 +65,7 @@ const char *unit_word(enum unit unit)
 
 enum unit unit_of(const char *word)
 {
-	for (int i = 0; i < UNIT_COUNT_OF; i++)
+	for (int i = 0; i < N_UNITS; i++)
 		if (strcmp(unit_words[i], word) == 0)
 			return i;
 	return UNIT_TEXT;

@@ -10,16 +10,7 @@
 
 struct str;
 
-enum unit {
-	UNIT_TEXT,
-	UNIT_NS,
-	UNIT_BYTES,
-	UNIT_COUNT,
-	UNIT_ID,
-	UNIT_FLAG,
-	UNIT_TIME,
-	UNIT_COUNT_OF
-};
+enum unit { UNIT_TEXT, UNIT_NS, UNIT_BYTES, UNIT_COUNT, UNIT_ID, UNIT_FLAG, UNIT_TIME, N_UNITS };
 enum cell_kind { CELL_UNKNOWN, CELL_INT, CELL_FLOAT, CELL_STRING };
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN, FORMAT_COUNT };
 /* Their words, in this order; NULL-terminated. */

@@ -151,17 +151,17 @@ int query_next(struct query *q, struct err *err)
 	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : store_error(q->s, err, "read");
 }
 
-enum cell_type query_type(const struct query *q, size_t column)
+enum sql_type query_type(const struct query *q, size_t column)
 {
 	switch (sqlite3_column_type(q->stmt, (int)column)) {
 	case SQLITE_NULL:
-		return CELL_NULL;
+		return SQL_NULL;
 	case SQLITE_INTEGER:
-		return CELL_INTEGER;
+		return SQL_INTEGER;
 	case SQLITE_FLOAT:
-		return CELL_REAL;
+		return SQL_REAL;
 	default:
-		return CELL_TEXT;
+		return SQL_TEXT;
 	}
 }
 

@@ -34,7 +34,7 @@ void report_unit(const char *sql, const char *column, struct str *ret);
 /* A running report. */
 struct query;
 
-enum cell_type { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT };
+enum sql_type { SQL_NULL, SQL_INTEGER, SQL_REAL, SQL_TEXT };
 
 /*
  * Start one statement, with `:run` bound; `name` is what an error calls it. Read-only;
@@ -46,7 +46,7 @@ size_t query_columns(const struct query *q);
 const char *query_name(const struct query *q, size_t column);
 /* Returns: 1 with a row, 0 at the end, -errno. */
 int query_next(struct query *q, struct err *err);
-enum cell_type query_type(const struct query *q, size_t column);
+enum sql_type query_type(const struct query *q, size_t column);
 int64_t query_integer(const struct query *q, size_t column);
 double query_real(const struct query *q, size_t column);
 /* Borrowed until the next row; the bytes as stored, which need not be UTF-8. */
