@@ -13,6 +13,7 @@
 #include "tests/unit/traces.h"
 
 #define S(seconds) ((uint64_t)((seconds)*1e9))
+#define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
 #define T0	   S(1000) /* of the monotonic clock; run 1 starts at 2026-01-02T03:04:05.678Z */
 
 static struct err err;
@@ -142,44 +143,47 @@ static void store_hand_made(struct store *s, const char *state, double weights_s
 {
 	double w = 5 + weights_s;
 	const struct ledger_row rows[] = {
-		row(ITEM_PROCESS_INIT, "loader and interpreter", GRADE_MEASURED, 1, 1, UNKNOWN),
-		row(ITEM_PROCESS_INIT, "imports", GRADE_MEASURED, 2, 2.5, UNKNOWN),
+		row(ITEM_PROCESS_INIT, "init: vllm", GRADE_MEASURED, 1, -1, UNKNOWN),
+		row(ITEM_PROCESS_INIT, "init: VLLM::Worker", GRADE_MEASURED, 2, -1, UNKNOWN),
 		row(ITEM_CUDA_CONTEXT, "cuInit", GRADE_MEASURED, 0.5, 0.5, UNKNOWN),
 		row(ITEM_CUDA_CONTEXT, "primary context", GRADE_MEASURED, 1, 1, UNKNOWN),
 		row(ITEM_ALLOCATOR, "device memory", GRADE_MEASURED, 0.5, 0.5, 1000000000),
 		row(ITEM_WEIGHTS, "fault wait", GRADE_MEASURED, weights_s, weights_s, 400000000),
 		row(ITEM_GRAPHS_JIT, "graph capture", GRADE_MEASURED, 2, 2, UNKNOWN),
-		row(ITEM_SERVING_UP, "listen to 200", GRADE_INFERRED, 2, -1, UNKNOWN),
+		row(ITEM_SERVING_UP, "start: vllm", GRADE_INFERRED, 1, -1, UNKNOWN),
+		row(ITEM_SERVING_UP, "listen to ready", GRADE_INFERRED, 1, -1, UNKNOWN),
 		row(ITEM_OTHER, "weights \xe2\x86\x92 jit", GRADE_INFERRED, 1, -1, UNKNOWN),
 	};
 	const struct {
 		enum item item;
-		const char *sub;
+		enum grade grade;
+		const char *sub, *rule;
 		double a, b;
 		int process;
 	} cuts[] = {
-		{ITEM_PROCESS_INIT, "loader and interpreter", 0, 1, 0},
-		{ITEM_PROCESS_INIT, "imports", 1, 3, 1},
-		{ITEM_CUDA_CONTEXT, "cuInit", 3, 3.5, 1},
-		{ITEM_CUDA_CONTEXT, "primary context", 3.5, 4.5, 1},
-		{ITEM_ALLOCATOR, "device memory", 4.5, 5, 1},
-		{ITEM_WEIGHTS, "fault wait", 5, w, 1},
-		{ITEM_OTHER, "weights \xe2\x86\x92 jit", w, w + 1, 1},
-		{ITEM_GRAPHS_JIT, "graph capture", w + 1, w + 3, 1},
-		{ITEM_SERVING_UP, "listen to 200", w + 3, w + 5, NO_INDEX},
+		{ITEM_PROCESS_INIT, GRADE_MEASURED, "init: vllm", "1.3", 0, 1, 0},
+		{ITEM_PROCESS_INIT, GRADE_MEASURED, "init: VLLM::Worker", "2.3", 1, 3, 1},
+		{ITEM_CUDA_CONTEXT, GRADE_MEASURED, "cuInit", "2.1", 3, 3.5, 1},
+		{ITEM_CUDA_CONTEXT, GRADE_MEASURED, "primary context", "2.1", 3.5, 4.5, 1},
+		{ITEM_ALLOCATOR, GRADE_MEASURED, "device memory", "2.1", 4.5, 5, 1},
+		{ITEM_WEIGHTS, GRADE_MEASURED, "fault wait", "2.1", 5, w, 1},
+		{ITEM_OTHER, GRADE_INFERRED, "weights \xe2\x86\x92 jit", "2.7", w, w + 1, 1},
+		{ITEM_GRAPHS_JIT, GRADE_MEASURED, "graph capture", "2.1", w + 1, w + 3, 1},
+		{ITEM_SERVING_UP, GRADE_INFERRED, "start: vllm", "1.4", w + 3, w + 4, NO_INDEX},
+		{ITEM_SERVING_UP, GRADE_INFERRED, "listen to ready", "1.4", w + 4, w + 5, NO_INDEX},
 	};
 	const char *notes[] = {"cuInit was called by one process of two"};
-	struct segment segments[9];
+	struct segment segments[COUNT(cuts)];
 	struct trace t;
 
-	for (size_t i = 0; i < 9; i++)
+	for (size_t i = 0; i < COUNT(cuts); i++)
 		segments[i] = (struct segment){T0 + S(cuts[i].a),
 					       T0 + S(cuts[i].b),
 					       (uint16_t)cuts[i].item,
-					       i < 6 || i == 7 ? GRADE_MEASURED : GRADE_INFERRED,
+					       (uint16_t)cuts[i].grade,
 					       cuts[i].process,
 					       cuts[i].sub,
-					       "2.1",
+					       cuts[i].rule,
 					       UNKNOWN,
 					       UNKNOWN,
 					       UNKNOWN,
@@ -187,7 +191,7 @@ static void store_hand_made(struct store *s, const char *state, double weights_s
 	hand_made(&t, state, weights_s, storage);
 	must(store_begin_run(s, &t, &err));
 	must(store_put_trace(s, &t, &err));
-	must(store_put_ledger(s, t.run.id, segments, 9, rows, 9, &err));
+	must(store_put_ledger(s, t.run.id, segments, COUNT(segments), rows, COUNT(rows), &err));
 	must(store_put_notes(s, t.run.id, notes, 1, &err));
 	trace_done(&t);
 }

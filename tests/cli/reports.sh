@@ -37,9 +37,9 @@ is "the ledger as CSV is what export writes" "$("$coldprof" report ledger --run 
 # What make_db put in comes out.
 is "a line of the CSV" "$("$coldprof" export csv --run 1 | sed -n 7p | tr -d '\r')" \
 	"1,model=tiny;node=a,2026-01-02T03:04:05.678Z,cold,http:8000/health,1,weights,fault wait,measured,6000000000,6000000000,400000000"
-is "unknown is an empty cell" "$("$coldprof" export csv --run 1 | sed -n 9p | tr -d '\r' | cut -d, -f10-)" 2000000000,,
-is "lines end as RFC 4180 says" "$("$coldprof" export csv --run 1 | grep -c "$(printf '\r')\$")" 10
-is "--all has the rows of all runs" "$("$coldprof" export csv --all | cut -d, -f1 | grep -c '^[12]$')" 18
+is "unknown is an empty cell" "$("$coldprof" export csv --run 1 | sed -n 9p | tr -d '\r' | cut -d, -f10-)" 1000000000,,
+is "lines end as RFC 4180 says" "$("$coldprof" export csv --run 1 | grep -c "$(printf '\r')\$")" 11
+is "--all has the rows of all runs" "$("$coldprof" export csv --all | cut -d, -f1 | grep -c '^[12]$')" 20
 is "files: bytes from storage of the cold start" \
 	"$("$coldprof" report files --run 1 --format csv | sed -n 2p | tr -d '\r')" \
 	"/models/tiny/model-00001-of-00001.safetensors,400000000,400000000,0,400000000,0,1000,200000000,mapped,ext4"
