@@ -14,4 +14,5 @@ check-vm-old: all
 	VM_TESTS='$(VM_TESTS)' $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(VM_OLD_MACHINES)'
 PHONY_EXTRA += check-vm-old
 
-EXTRA_DIST += %D%/run %D%/kernel %D%/image %D%/init %D%/early-init %D%/smoke.sh %D%/agree.sh %D%/starts.sh %D%/old.sh $(VM_MACHINES) $(VM_OLD_MACHINES)
+TESTS += %D%/faults.sh
+EXTRA_DIST += %D%/run %D%/faults %D%/faults.sh %D%/kernel %D%/image %D%/init %D%/early-init %D%/smoke.sh %D%/agree.sh %D%/starts.sh %D%/old.sh $(VM_MACHINES) $(VM_OLD_MACHINES)
