@@ -51,6 +51,7 @@ enum field_type {
 	F_U16,
 	F_U8,
 	F_BOOL,
+	F_OWN,	  /* const char *, in the row itself */
 	F_STR,	  /* const char *, by way of the table string */
 	F_TEXT,	  /* likewise, and never NULL */
 	F_KIND,	  /* uint16_t, by way of its word */
@@ -76,6 +77,8 @@ struct layout {
 
 extern const struct layout store_layouts[];
 extern const size_t store_n_layouts;
+/* Of struct trace itself: what the row of a run holds beside its id and whether it is complete. */
+extern const struct layout store_run_layout;
 /* struct segment and struct ledger_row; vec_offset has no meaning there. */
 extern const struct layout store_segment_layout, store_row_layout;
 

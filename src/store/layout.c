@@ -12,6 +12,23 @@
 	}
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+#define OF_RUN(type, member)                                                                       \
+	{                                                                                          \
+#member, offsetof(struct trace, run.member), type                                  \
+	}
+static const struct field run_fields[] = {
+	OF_RUN(F_OWN, command_json),   OF_RUN(F_OWN, cwd),
+	OF_RUN(F_OWN, label),	       OF_RUN(F_OWN, engine),
+	OF_RUN(F_OWN, kernel),	       OF_RUN(F_OWN, host),
+	OF_RUN(F_U64, wall_anchor_ns), OF_RUN(F_U64, mono_anchor_ns),
+	OF_RUN(F_U64, start_ns),       OF_RUN(F_U64, ready_ns),
+	OF_RUN(F_U64, end_ns),	       OF_RUN(F_OWN, ready_mark),
+	OF_RUN(F_OWN, ending),	       OF_RUN(F_STATUS, tier),
+	OF_RUN(F_STATUS, status),      OF_RUN(F_OWN, state),
+	OF_RUN(F_OWN, state_files),    OF_RUN(F_OWN, state_caches),
+	FIELD(F_I32, trace, saw),
+};
+
 static const struct field process_fields[] = {
 	FIELD(F_I32, process, pid),	  FIELD(F_I32, process, ppid),
 	FIELD(F_NUMBER, process, ns_pid), FIELD(F_PROCESS, process, parent),
@@ -157,6 +174,8 @@ const struct layout store_layouts[] = {
 };
 const size_t store_n_layouts = COUNT(store_layouts);
 
+const struct layout store_run_layout = {"run", 0, sizeof(struct trace), run_fields,
+					COUNT(run_fields)};
 const struct layout store_segment_layout = {"segment", 0, sizeof(struct segment), segment_fields,
 					    COUNT(segment_fields)};
 const struct layout store_row_layout = {"ledger_row", 0, sizeof(struct ledger_row), row_fields,

@@ -125,6 +125,9 @@ static int read_field(struct reader *rd, sqlite3_stmt *q, int i, const struct fi
 	case F_BOOL:
 		*(bool *)p = sqlite3_column_int(q, i) != 0;
 		return 0;
+	case F_OWN:
+		*(const char **)p = trace_str(rd->t, (const char *)sqlite3_column_text(q, i));
+		return 0;
 	case F_STR:
 	case F_TEXT:
 		*(const char **)p = sqlite3_column_type(q, i) == SQLITE_NULL
@@ -140,7 +143,8 @@ static int read_field(struct reader *rd, sqlite3_stmt *q, int i, const struct fi
 	return -EINVAL;
 }
 
-static int prepare_select(struct store *s, const struct layout *l, int64_t run,
+/* The rows of a run, which `key` names. */
+static int prepare_select(struct store *s, const struct layout *l, const char *key, int64_t run,
 			  sqlite3_stmt **ret_stmt, struct err *err)
 {
 	struct str sql = {0};
@@ -149,7 +153,7 @@ static int prepare_select(struct store *s, const struct layout *l, int64_t run,
 	str_add(&sql, "SELECT ");
 	for (size_t i = 0; i < l->n_fields; i++)
 		str_addf(&sql, "%s%s", i ? ", " : "", l->fields[i].column);
-	str_addf(&sql, " FROM %s WHERE run = %lld ORDER BY id", l->table, (long long)run);
+	str_addf(&sql, " FROM %s WHERE %s = %lld ORDER BY id", l->table, key, (long long)run);
 	r = store_prepare(s, str_get(&sql), ret_stmt, err);
 	str_free(&sql);
 	return r;
@@ -201,7 +205,7 @@ static int check_rows(struct reader *rd, const struct layout *l, int64_t run,
 static int load_rows(struct reader *rd, const struct layout *l, int64_t run, struct any_vec *v)
 {
 	sqlite3_stmt *q;
-	int rc = SQLITE_DONE, r = prepare_select(rd->s, l, run, &q, rd->err);
+	int rc = SQLITE_DONE, r = prepare_select(rd->s, l, "run", run, &q, rd->err);
 
 	if (r < 0)
 		return r;
@@ -219,35 +223,6 @@ static int load_rows(struct reader *rd, const struct layout *l, int64_t run, str
 	return r < 0 ? r : check_rows(rd, l, run, v);
 }
 
-static const char select_run[] =
-	"SELECT command_json, cwd, label, engine, kernel, host, wall_anchor_ns, mono_anchor_ns,"
-	" start_ns, ready_ns, end_ns, ready_mark, ending, tier, status, state, state_files,"
-	" state_caches, saw FROM run WHERE id = ?";
-
-static void read_run(struct trace *t, sqlite3_stmt *q, int64_t id)
-{
-	struct run *run = &t->run;
-	const char **const texts[] = {&run->command_json, &run->cwd,	&run->label,
-				      &run->engine,	  &run->kernel, &run->host};
-
-	run->id = id;
-	for (int i = 0; i < 6; i++)
-		*texts[i] = trace_str(t, (const char *)sqlite3_column_text(q, i));
-	run->wall_anchor_ns = column_u64(q, 6);
-	run->mono_anchor_ns = column_u64(q, 7);
-	run->start_ns = column_u64(q, 8);
-	run->ready_ns = column_u64(q, 9);
-	run->end_ns = column_u64(q, 10);
-	run->ready_mark = trace_str(t, (const char *)sqlite3_column_text(q, 11));
-	run->ending = trace_str(t, (const char *)sqlite3_column_text(q, 12));
-	run->tier = column_i32(q, 13, -1);
-	run->status = column_i32(q, 14, -1);
-	run->state = trace_str(t, (const char *)sqlite3_column_text(q, 15));
-	run->state_files = trace_str(t, (const char *)sqlite3_column_text(q, 16));
-	run->state_caches = trace_str(t, (const char *)sqlite3_column_text(q, 17));
-	t->saw = (unsigned)sqlite3_column_int64(q, 18);
-}
-
 static int no_run(struct store *s, int64_t id, struct err *err)
 {
 	err_set(err, ENOENT, "database '%s' has no run %lld", s->path, (long long)id);
@@ -255,22 +230,22 @@ static int no_run(struct store *s, int64_t id, struct err *err)
 	return -ENOENT;
 }
 
-static int load_run(struct store *s, int64_t id, struct trace *t, struct err *err)
+static int load_run(struct reader *rd, int64_t id)
 {
+	const struct layout *l = &store_run_layout;
 	sqlite3_stmt *q;
-	int rc, r = store_prepare(s, select_run, &q, err);
+	int rc, r = prepare_select(rd->s, l, "id", id, &q, rd->err);
 
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(q, 1, id);
+	rd->t->run.id = id;
 	rc = sqlite3_step(q);
-	if (rc == SQLITE_ROW) {
-		read_run(t, q, id);
-	} else if (rc == SQLITE_DONE) {
-		r = no_run(s, id, err);
-	} else {
-		r = store_error(s, err, "read");
-	}
+	for (size_t i = 0; rc == SQLITE_ROW && r >= 0 && i < l->n_fields; i++)
+		r = read_field(rd, q, (int)i, &l->fields[i], (char *)rd->t);
+	if (rc == SQLITE_DONE)
+		r = no_run(rd->s, id, rd->err);
+	else if (rc != SQLITE_ROW)
+		r = store_error(rd->s, rd->err, "read");
 	sqlite3_finalize(q);
 	return r;
 }
@@ -293,7 +268,7 @@ static int load(struct store *s, int64_t run, bool small, struct trace *t, struc
 	trace_init(t);
 	r = reader_init(&rd, s, t, err);
 	if (r >= 0)
-		r = load_run(s, run, t, err);
+		r = load_run(&rd, run);
 	for (size_t i = 0; r >= 0 && i < store_n_layouts; i++) {
 		const struct layout *l = &store_layouts[i];
 

@@ -155,6 +155,9 @@ static int bind_field(struct writer *w, sqlite3_stmt *q, int i, const struct fie
 	case F_BOOL:
 		sqlite3_bind_int(q, i, *(const bool *)p);
 		return 0;
+	case F_OWN: /* NULL binds NULL */
+		sqlite3_bind_text(q, i, *(const char *const *)p, -1, SQLITE_STATIC);
+		return 0;
 	case F_STR:
 	case F_TEXT:
 		return bind_string(w, q, i, *(const char *const *)p);
@@ -215,51 +218,38 @@ static int put_rows(struct writer *w, const struct layout *l, int64_t run, const
 	return r;
 }
 
-static void bind_text(sqlite3_stmt *q, int i, const char *text)
+static int prepare_update_run(struct store *s, sqlite3_stmt **ret_stmt, struct err *err)
 {
-	sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC); /* NULL binds NULL */
-}
+	const struct layout *l = &store_run_layout;
+	struct str sql = {0};
+	int r;
 
-static const char update_run[] =
-	"UPDATE run SET command_json = ?2, cwd = ?3, label = ?4, engine = ?5, kernel = ?6, host = "
-	"?7,"
-	" wall_anchor_ns = ?8, mono_anchor_ns = ?9, start_ns = ?10, ready_ns = ?11, end_ns = ?12,"
-	" ready_mark = ?13, ending = ?14, tier = ?15, status = ?16, state = ?17, state_files = ?18,"
-	" state_caches = ?19, saw = ?20, complete = ?21 WHERE id = ?1";
+	str_add(&sql, "UPDATE run SET ");
+	for (size_t i = 0; i < l->n_fields; i++)
+		str_addf(&sql, "%s = ?, ", l->fields[i].column);
+	str_add(&sql, "complete = ? WHERE id = ?");
+	r = store_prepare(s, str_get(&sql), ret_stmt, err);
+	str_free(&sql);
+	return r;
+}
 
 static int put_run(struct store *s, const struct trace *t, int64_t id, bool complete,
 		   struct err *err)
 {
-	const struct run *run = &t->run;
+	const struct layout *l = &store_run_layout;
+	struct writer w = {.s = s, .err = err}; /* no field goes by way of the table string */
 	sqlite3_stmt *q;
-	int r = store_prepare(s, update_run, &q, err);
+	int n = (int)l->n_fields, r = prepare_update_run(s, &q, err);
 
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(q, 1, id);
-	bind_text(q, 2, run->command_json);
-	bind_text(q, 3, run->cwd);
-	bind_text(q, 4, run->label);
-	bind_text(q, 5, run->engine);
-	bind_text(q, 6, run->kernel);
-	bind_text(q, 7, run->host);
-	bind_u64(q, 8, run->wall_anchor_ns);
-	bind_u64(q, 9, run->mono_anchor_ns);
-	bind_u64(q, 10, run->start_ns);
-	bind_u64(q, 11, run->ready_ns);
-	bind_u64(q, 12, run->end_ns);
-	bind_text(q, 13, run->ready_mark);
-	bind_text(q, 14, run->ending);
-	bind_i32_or_null(q, 15, run->tier, -1);
-	bind_i32_or_null(q, 16, run->status, -1);
-	bind_text(q, 17, run->state);
-	bind_text(q, 18, run->state_files);
-	bind_text(q, 19, run->state_caches);
-	sqlite3_bind_int64(q, 20, t->saw);
-	sqlite3_bind_int(q, 21, complete);
-	if (sqlite3_step(q) != SQLITE_DONE)
+	for (int i = 0; r >= 0 && i < n; i++)
+		r = bind_field(&w, q, i + 1, &l->fields[i], (const char *)t);
+	sqlite3_bind_int(q, n + 1, complete);
+	sqlite3_bind_int64(q, n + 2, id);
+	if (r >= 0 && sqlite3_step(q) != SQLITE_DONE)
 		r = store_error(s, err, "write to");
-	else if (sqlite3_changes(s->db) != 1)
+	else if (r >= 0 && sqlite3_changes(s->db) != 1)
 		r = err_set(err, ENOENT, "database '%s' has no run %lld", s->path, (long long)id);
 	sqlite3_finalize(q);
 	return r;
