@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "cli/cli.h"
 #include "cli/record.h"
 #include "cli/status_line.h"
@@ -312,6 +313,7 @@ static int start_guest(struct start *s, struct err *err)
 		return rc;
 	session_log_files(probe.log_dev, probe.log_ino);
 	probe.root_pid = s->launch.pid;
+	probe.root_name = str_base_name(rec->argv[0]);
 	rc = ready_open(&ready, &s->ready, err);
 	if (!rc)
 		rc = open_probe(s, &probe, err);

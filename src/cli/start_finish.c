@@ -69,6 +69,15 @@ static void delta(struct start *s)
 		cli_error(&err);
 }
 
+/* Its exec is told by our barrier, where nothing else saw it. */
+static void root_began(struct start *s)
+{
+	struct process *root = s->trace.processes.n ? s->trace.processes.v : NULL;
+
+	if (root && root->exec_ns == UNKNOWN && s->launch.exec_ns)
+		root->start_ns = root->exec_ns = s->launch.exec_ns;
+}
+
 static int work(struct start *s)
 {
 	struct trace *t = &s->trace;
@@ -83,6 +92,7 @@ static int work(struct start *s)
 		return 0;
 	}
 	rc = read_evidence(s, &err);
+	root_began(s);
 	if (rc) {
 		trace_note(t, "ingest", "loss", UNKNOWN, "the records could not be read: %s",
 			   err.msg);

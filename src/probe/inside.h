@@ -75,8 +75,9 @@ struct probe {
 	int epoll_fd, timer_fd;
 	uint64_t period_ns, sample_cost_ns; /* of the sampler; the cost smoothed */
 	uint64_t opened_ns;
-	int64_t boot_offset_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
-	uint64_t own_cpu_ns;	/* of coldprof when the probe was ready */
+	const char *barrier_exe; /* the root's program before its exec: ours; NULL not known */
+	int64_t boot_offset_ns;	 /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
+	uint64_t own_cpu_ns;	 /* of coldprof when the probe was ready */
 	uint64_t setup_cpu_ns;
 	struct proc *procs; /* by pid */
 	uint64_t next_walk_ns, next_listen_ns, next_title_ns, next_forget_ns;

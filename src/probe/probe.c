@@ -109,10 +109,20 @@ static void add_root(struct probe *p)
 			   p->opt.root_pid, strerror(-rc));
 	root = tree_fork(p, p->opt.root_pid, st.ppid, p->opened_ns);
 	root->ticks = st.start_ticks;
-	tree_name(p, root, st.comm);
+	tree_name(p, root, p->opt.root_name ? p->opt.root_name : st.comm);
 	pidns_set(p, root, p->trace->pid_ns, 0);
 	if (procfs_exe(root->pid, exe, sizeof(exe)) == 0)
-		p->trace->processes.v[root->index].exe = trace_str(p->trace, exe);
+		p->barrier_exe = trace_str(p->trace, exe);
+	p->trace->processes.v[root->index].exe = p->barrier_exe;
+}
+
+/* Whose exec nobody saw does not run the program that waited at the barrier. */
+static void forget_barrier(struct probe *p)
+{
+	vec_for_each (it, &p->trace->processes) {
+		if (p->opt.root_name && it->exec_ns == UNKNOWN && it->exe == p->barrier_exe)
+			it->exe = NULL;
+	}
 }
 
 bool probe_kernel_before(int major, int minor)
@@ -345,6 +355,7 @@ void probe_stop(struct probe *p)
 	files_end(p);
 	perf_report(p);
 	perf_close(p);
+	forget_barrier(p);
 	p->stopped = true;
 	if (p->anonymous_faults)
 		trace_note(p->trace, "probe", "info", p->anonymous_faults,

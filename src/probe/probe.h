@@ -15,7 +15,9 @@ struct trace;
 
 struct probe_options {
 	pid_t root_pid; /* stopped at its barrier: nothing of it is missed */
-	int max_tier;	/* 0 or 1; -1: /proc alone */
+	/* What it is going to exec, for its name where nobody sees it do so; NULL not known. */
+	const char *root_name;
+	int max_tier; /* 0 or 1; -1: /proc alone */
 	/* See faults as kernels before 6.12 have to, also where the kernel tells their files. */
 	bool faults_by_address;
 	/*

@@ -111,6 +111,19 @@ if $bound true 2>"$tmp/err"; then
 		is "at most $n open files" "$(few $n 2>"$tmp/err")" "limit $n"
 		like "at most $n open files: a ledger" "$(cat "$tmp/err")" 'process init'
 	done
+	# The sampler alone, and a program that ends between two looks and without the shim.
+	printf 'int main(void) { return 3; }\n' >"$tmp/brief.c"
+	if ${CC:-cc} -static -o "$tmp/brief-program" "$tmp/brief.c" 2>"$tmp/err"; then
+		status "at most 32 open files: a brief program" 3 timeout "$limit" \
+			sh -c 'ulimit -n 32; exec "$@"' sh $bound "$coldprof" --db "$db" --tier 0 -- "$tmp/brief-program"
+		last="FROM processes WHERE run = (SELECT max(id) FROM run)"
+		is "at most 32 open files: its name" "$(ask "SELECT group_concat(name) $last")" brief-program
+		is "at most 32 open files: not our file" \
+			"$(ask "SELECT count(*) $last AND exe IS NOT NULL AND exe NOT LIKE '%/brief-program'")" 0
+		is "at most 32 open files: it begins with its exec" "$(ask "SELECT start_s = 0 AND exec_s = 0 $last")" 1
+	else
+		skip "at most 32 open files: a brief program" "no static libc: $(head -n 1 "$tmp/err")"
+	fi
 	status "at most 20 open files" 125 few 20
 	like "at most 20 open files: says why" "$(cat "$tap_err")" 'limit of open files is 20, and coldprof needs 32'
 	unlike "at most 20 open files: nothing was started" "$(cat "$tap_out")" limit
