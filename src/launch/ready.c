@@ -182,8 +182,12 @@ static void look_for_file(struct ready *r)
 	    (st.st_ino != was->st_ino || st.st_dev != was->st_dev ||
 	     st.st_mtim.tv_sec != was->st_mtim.tv_sec ||
 	     st.st_mtim.tv_nsec != was->st_mtim.tv_nsec)) {
+		/* The first look before was one before the start. */
+		uint64_t start_ns = r->opt.trace->run.start_ns;
+		uint64_t since_ns = r->not_yet_ns > start_ns ? r->not_yet_ns : start_ns;
+
 		reach(r,
-		      note(r, now_ns, now_ns - r->not_yet_ns,
+		      note(r, now_ns, now_ns > since_ns ? now_ns - since_ns : 0,
 			   trace_strf(r->opt.trace, "file:%s", r->opt.mark->path)),
 		      now_ns);
 		return;

@@ -57,3 +57,8 @@ check_PROGRAMS += tests/unit/program_test
 TESTS += tests/unit/program_test
 tests_unit_program_test_SOURCES = %D%/program_test.c
 tests_unit_program_test_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/unit/ready_test
+TESTS += tests/unit/ready_test
+tests_unit_ready_test_SOURCES = %D%/ready_test.c
+tests_unit_ready_test_LDADD = $(ROOM_LIBS)
