@@ -167,6 +167,20 @@ static int letters(const struct verb *v, int argc, char **argv, int *i, void *re
 	return 0;
 }
 
+static int no_command_yet(const char *arg, struct err *err)
+{
+	for (int i = 1; verbs[i]; i++) {
+		if (strcmp(verbs[i]->name, arg))
+			continue;
+		err_set(err, EINVAL, "the verb '%s' comes first, its options behind it", arg);
+		err_hint(err, "coldprof %s --help lists them", arg);
+		return -EINVAL;
+	}
+	err_set(err, EINVAL, "'%s' is neither a verb nor an option", arg);
+	err_hint(err, "to profile a command write: coldprof -- %s ...", arg);
+	return -EINVAL;
+}
+
 int opt_parse(const struct verb *v, int argc, char **argv, void *ret, struct err *err)
 {
 	int n = 0, rc;
@@ -186,12 +200,8 @@ int opt_parse(const struct verb *v, int argc, char **argv, void *ret, struct err
 			exit(0);
 		}
 		if (arg[0] != '-' || !arg[1]) {
-			if (!v->name) {
-				err_set(err, EINVAL, "'%s' is neither a verb nor an option", arg);
-				err_hint(err, "to profile a command write: coldprof -- %s ...",
-					 arg);
-				return -EINVAL;
-			}
+			if (!v->name)
+				return no_command_yet(arg, err);
 			argv[n++] = arg;
 			continue;
 		}

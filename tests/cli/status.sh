@@ -154,6 +154,9 @@ status "no command behind --" 125 run --
 status "neither verb nor option" 125 run nonsense
 like "it tells how" "$(cat "$tap_err")" 'coldprof -- nonsense'
 
+status "a verb behind options" 125 run list
+like "tells the order" "$(cat "$tap_err")" "the verb 'list' comes first"
+
 # Output, input and arguments pass unchanged.
 is "standard output is the guest's alone" "$(run -- printf 'a\nb')" "$(printf 'a\nb')"
 is "standard input reaches it" "$(echo through | run -q -- cat)" through
