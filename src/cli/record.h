@@ -73,6 +73,7 @@ struct start {
 	uint64_t next_scan_ns; /* of the memory, for log lines */
 	size_t lines_seen;     /* of trace.log */
 	bool exec_failed, root_gone, timed_out, interrupted;
+	bool daemon;	      /* its main process had ended when it was to be stopped */
 	int root_status;      /* as wait(2) gives it */
 	int signal;	      /* that ended our waiting for a guest without a main process */
 	uint64_t deadline_ns; /* of --timeout */

@@ -13,6 +13,20 @@
 #define TERM_MAX_NS  (30 * NS_PER_SEC)
 #define LOOK_NS	     (200 * NS_PER_MS)
 
+/* What became of a daemon's main process: those of the living whom none of the others made. */
+static void ask_daemon(struct start *s)
+{
+	member_list living = {0};
+
+	if (!start_living(s, &living)) {
+		vec_for_each (m, &living) {
+			if (m->top)
+				kill(m->pid, SIGTERM);
+		}
+	}
+	vec_free(&living);
+}
+
 static void ask(struct start *s)
 {
 	s->phase = PHASE_STOPPING;
@@ -20,13 +34,16 @@ static void ask(struct start *s)
 	s->next_look_ns = 0;
 	if (!s->root_gone)
 		kill(s->launch.pid, SIGTERM);
+	else if (s->daemon)
+		ask_daemon(s);
 }
 
 void stop_begin(struct start *s)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (s->timed_out || s->root_gone || !s->rec->caches.v[0]) {
+	s->daemon = s->root_gone;
+	if (s->timed_out || !s->rec->caches.v[0]) {
 		ask(s);
 		return;
 	}
@@ -47,7 +64,7 @@ static void until_quiet(struct start *s, uint64_t now_ns)
 			cli_say("the compile caches were still being written after 30 s: stopping "
 				"all the same");
 		ask(s);
-	} else if (!filled || wall_ns >= changed_ns + QUIET_NS || s->root_gone) {
+	} else if (!filled || wall_ns >= changed_ns + QUIET_NS || (s->root_gone && !s->daemon)) {
 		ask(s);
 	} else {
 		uint64_t wait_ns = changed_ns > wall_ns ? LOOK_NS : changed_ns + QUIET_NS - wall_ns;
@@ -66,8 +83,8 @@ static void until_gone(struct start *s, uint64_t now_ns)
 		living.n = 0;
 	if (living.n && now_ns >= s->stop_by_ns) {
 		if (!s->killed)
-			cli_say("%zu processes were still there 30 s after SIGTERM, among them %d "
-				"(%s): killing them",
+			cli_say("30 s after SIGTERM there were still %zu of its processes, among "
+				"them %d (%s): killing them",
 				living.n, (int)living.v[0].pid, living.v[0].name);
 		s->killed = true;
 		vec_for_each (m, &living)

@@ -182,7 +182,8 @@ static int look(const struct tree_options *opt, member_list *ret, bool *ret_move
 	}
 	spread(&all);
 	vec_for_each (o, &all) {
-		struct member m = {.pid = o->pid};
+		const struct one *parent = find(&all, o->parent);
+		struct member m = {.pid = o->pid, .top = !parent || !parent->ours};
 		struct one now;
 
 		if (!o->zombie && (!read_one(o->pid, &now) || now.zombie)) {

@@ -13,6 +13,7 @@
 
 struct member {
 	pid_t pid;
+	bool top;      /* none of the others is its parent */
 	char name[64]; /* its command line, cut; the short name when it has none */
 };
 

@@ -56,6 +56,11 @@ run -n 1 --until "http:$port" -- "$serve" --port "$port" --worker >"$tmp/out" 2>
 is "-n 1 with a worker" "$?" 0
 like "it is told" "$(cat "$tmp/err")" '30 s after SIGTERM'
 is "no worker is left" "$(pgrep -f "^$serve --port $port --worker" || true)" ""
+# A daemon has no main process any more: whoever is left at the top is asked in its place.
+run -n 1 --until "http:$port" -- "$serve" --daemon --port "$port" >"$tmp/out" 2>"$tmp/err"
+is "-n 1 with a daemon" "$?" 0
+unlike "a daemon is asked to end, not killed" "$(cat "$tmp/err")" 'after SIGTERM'
+is "no daemon is left" "$(pgrep -f "^$serve --daemon --port $port" || true)" ""
 # A cache that is still being written is waited for: the guest writes for 3 seconds, each piece soon after the last.
 mkdir "$tmp/kernels"
 TRITON_CACHE_DIR=$tmp/kernels run -q -n 1 --until "file:$tmp/up" -- sh -c ': >"$1/up"
