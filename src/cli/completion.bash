@@ -32,7 +32,7 @@ _coldprof()
 		doctor) words="--db --help" ;;
 		*)
 			words="-n --db --until --timeout --label --tier --cold --as-is --keep-last --user
-				--quiet -q --help --version --"
+				--quiet -q --help -h --version --"
 			((COMP_CWORD == 1)) && words+=" report diff list export doctor"
 			;;
 		esac

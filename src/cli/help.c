@@ -62,7 +62,7 @@ void help_print(const struct verb *v)
 		printf("       coldprof %s %s\n", verbs[i]->name, verbs[i]->synopsis);
 	printf("\n%s\n\n", verbs[0]->help);
 	options(verbs[0]->options);
-	printf("      --help              this text; coldprof VERB --help for a verb\n"
+	printf("  -h, --help              this text; coldprof VERB --help for a verb\n"
 	       "      --version           the version\n\n%s\n%s\nverbs:\n",
 	       mark_words, exit_statuses);
 	for (int i = 1; verbs[i]; i++)

@@ -49,6 +49,26 @@ for r in $reports; do
 	ok "the man page tells the report $r" grep -q "^\.It Cm $r$" "$man"
 	like "so does report --help" "$("$coldprof" report --help)" "\\<$r\\>"
 done
+# Of the program, of its tests; what is only given to a guest is none.
+variables()
+{
+	cd "$top_srcdir" || exit
+	grep -rhoE "$1" "$2" | grep -oE 'COLDPROF_[A-Z_]+' | sort -u
+}
+reads='(getenv\("|environ\.get\("|\$\{?)COLDPROF_[A-Z_]+'
+is "the man page or tests/README tells every variable of the program" \
+	"$(variables "$reads" src | while read -r v; do
+		grep -q "^\.It Ev $v$" "$man" || grep -qw "$v" "$top_srcdir/tests/README" || echo "$v"
+	done)" ""
+is "tests/README tells every variable of the tests" \
+	"$(variables "$reads" tests | grep -vx COLDPROF_SESSION | while read -r v; do
+		grep -q "^\.It Ev $v$" "$man" || grep -qw "$v" "$top_srcdir/tests/README" || echo "$v"
+	done)" ""
+ok "and there are some" test "$(variables "$reads" tests | grep -c .)" -gt 9
+for file in coldprof.db libcoldprof-shim.so schema.sql reports/; do
+	ok "the man page tells of the file $file" sh -c 'sed -n "/^\.Sh FILES/,/^\.Sh EXIT/p" "$1" | grep -q "^\.It Pa .*$2"' sh "$man" "$file"
+done
+ok "-h is --help" sh -c '[ "$("$1" -h)" = "$("$1" --help)" ]' sh "$coldprof"
 for n in 124 125 126 127; do
 	ok "the man page tells status $n" grep -q "^\.It $n" "$man"
 	like "--help tells status $n" "$("$coldprof" --help)" "^  $n  "
