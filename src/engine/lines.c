@@ -29,6 +29,7 @@ struct late {
 	int32_t process;
 	uint64_t at_ns, by_ns;
 	bool any;
+	bool zone; /* lines tell the time of another zone */
 };
 
 struct reader {
@@ -322,16 +323,20 @@ static uint64_t stamp_of(const struct reader *r, uint64_t wall_ns, const char *l
 
 /*
  * By how much the line came after it was made. A clock of another zone tells a time that is not in
- * the run: then nothing is known, as without a stamp.
+ * the run: then nothing is known, as without a stamp; nor later, when the run is as long as the
+ * zone is away.
  */
-static uint64_t late_by(const struct reader *r, const struct log_line *l, const char *line)
+static uint64_t late_by(struct reader *r, const struct log_line *l, const char *line)
 {
 	const struct run *run = &r->t->run;
 	uint64_t wall_ns = run->wall_anchor_ns + l->at_ns - run->mono_anchor_ns, then_ns;
 
-	then_ns = run->wall_anchor_ns ? stamp_of(r, wall_ns, line) : 0;
-	if (!then_ns || then_ns + LATE_NS > wall_ns ||
-	    wall_ns - then_ns > l->at_ns - run->start_ns + NS_PER_SEC)
+	then_ns = run->wall_anchor_ns && !r->late.zone ? stamp_of(r, wall_ns, line) : 0;
+	if (!then_ns)
+		return 0;
+	r->late.zone = then_ns > wall_ns + NS_PER_SEC ||
+		       then_ns + l->at_ns - run->start_ns + NS_PER_SEC < wall_ns;
+	if (r->late.zone || then_ns + LATE_NS > wall_ns)
 		return 0;
 	return wall_ns - then_ns - NS_PER_SEC; /* somewhere in that second */
 }

@@ -5,6 +5,11 @@ TESTS += tests/unit/engine_test
 tests_unit_engine_test_SOURCES = %D%/engine_test.c
 tests_unit_engine_test_LDADD = $(ROOM_LIBS)
 
+check_PROGRAMS += tests/unit/engine_lines_test
+TESTS += tests/unit/engine_lines_test
+tests_unit_engine_lines_test_SOURCES = %D%/engine_lines_test.c
+tests_unit_engine_lines_test_LDADD = $(ROOM_LIBS)
+
 check_PROGRAMS += tests/unit/store_test
 TESTS += tests/unit/store_test
 tests_unit_store_test_SOURCES = %D%/store_test.c %D%/store_helpers.h %D%/traces.h
