@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "store/internal.h"
 
@@ -148,6 +149,24 @@ int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret_stmt, str
 		       : store_error(s, err, "read");
 }
 
+/* SQLite tells of the file that it cannot make no more than that it is not there. */
+static int check_folder(const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct str folder = {0};
+	int errnum;
+
+	str_addn(&folder, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
+	errnum = access(str_get(&folder), W_OK | X_OK) < 0 ? errno : 0;
+	if (errnum) {
+		err_sys(err, errnum, "cannot make database '%s'", path);
+		err_hint(err, "its folder must be there and be yours to write in; --db FILE or "
+			      "COLDPROF_DB names another");
+	}
+	str_free(&folder);
+	return -errnum;
+}
+
 /* What open(2) says is clearer than SQLite's "unable to open database file". */
 static int check_path(const char *path, enum store_mode mode, struct err *err)
 {
@@ -169,7 +188,7 @@ static int check_path(const char *path, enum store_mode mode, struct err *err)
 					      "COLDPROF_DB names another");
 			return -errnum;
 		}
-		return 0;
+		return check_folder(path, err);
 	}
 	if (!S_ISREG(st.st_mode)) {
 		err_set(err, EINVAL, "cannot open database '%s': not a regular file", path);

@@ -94,7 +94,7 @@ static void rights(void)
 	store_close(must_open(path, STORE_WRITE));
 	/* Root of a user namespace has no other user to become. */
 	if (geteuid() == 0 && (chown(folder, 65534, 65534) < 0 || chown(path, 65534, 65534) < 0)) {
-		skip(5, "no right to give %s away", folder);
+		skip(7, "no right to give %s away", folder);
 		return;
 	}
 	ok(as_other_user(path, STORE_WRITE, NULL), "a file with all rights opens for writing");
@@ -104,6 +104,11 @@ static void rights(void)
 	ok(as_other_user(path, STORE_READ, NULL), "but it opens for reading");
 	chmod(folder, 0555);
 	ok(as_other_user(path, STORE_READ, NULL), "in a read-only folder too");
+	ok(as_other_user(in_folder("new.db"), STORE_WRITE, "Permission denied"),
+	   "where none can be made, for its reason");
+	chmod(path, 0644);
+	ok(as_other_user(path, STORE_WRITE, "readonly database"),
+	   "nor one written that needs files beside it");
 	chmod(folder, 0755);
 	chmod(path, 0);
 	ok(as_other_user(path, STORE_READ, "for reading: Permission denied"),
