@@ -21,9 +21,11 @@ void state_judge(struct trace *t, bool cold_wanted)
 	if (!weights)
 		return;
 	if (!told) {
-		trace_note(t, "launch", "warning", UNKNOWN,
-			   "this start was to be cold, but the kernel does not tell what of its "
-			   "weights was in the page cache");
+		trace_note(
+			t, "launch", "warning", UNKNOWN,
+			"this start was to be cold; its weights were not known before it, or the "
+			"kernel does not tell what of them was in the page cache: its state is %s",
+			t->run.state ? t->run.state : "unknown");
 		return;
 	}
 	trace_note(t, "launch", "warning", resident,

@@ -51,6 +51,11 @@ truth -n 1
 is "-n 1: stopped, status 0" "$?" 0
 unlike "-n 1: taken as found" "$(cat "$tmp/err")" evicted
 
+# Weights that no word of the command names, and no earlier run: they are seen when it is too late to evict them.
+run -n 1 --cold -- sh -c 'cat "$0"/mod*/*.safetensors' "$tmp" >"$tmp/out" 2>"$tmp/err"
+like "weights that were not known: not called cold" "$(tr -s '\n ' '  ' <"$tmp/err")" \
+	'was to be cold; its weights were not known before it, .*its state is (warm|mixed|unknown)'
+
 # Stopped whole: a child that SIGTERM to the main process leaves behind is killed after 30 seconds.
 run -n 1 --until "http:$port" -- "$serve" --port "$port" --worker >"$tmp/out" 2>"$tmp/err"
 is "-n 1 with a worker" "$?" 0
