@@ -75,21 +75,22 @@ else
 	refused "an unreadable database" "unreadable.db" --db "$tmp/unreadable.db"
 fi
 # A small stack is the guest's; what coldprof needs it takes elsewhere. The environment lies there too: little of it.
+# With less, the loader of glibc 2.39 does not get through our libraries for any program, now and then.
 small()
 {
 	name=$1
 	want=$2
 	shift 2
-	status "a stack of 16 kB: $name" "$want" timeout "$limit" env -i PATH="$PATH" sh -c 'ulimit -s 16; exec "$@"' sh "$@"
+	status "a stack of 24 kB: $name" "$want" timeout "$limit" env -i PATH="$PATH" sh -c 'ulimit -s 24; exec "$@"' sh "$@"
 }
 for tier in 0 1; do
 	small "tier $tier" 9 "$coldprof" --db "$tmp/small.db" --tier $tier -- sh -c 'ulimit -s; exit 9'
-	is "a stack of 16 kB: it is the guest's at tier $tier" "$(cat "$tap_out")" 16
-	like "a stack of 16 kB: a ledger at tier $tier" "$(cat "$tap_err")" '^total '
-	like "a stack of 16 kB: what it costs at tier $tier" "$(cat "$tap_err")" 'the shim is not in .sh.: its stack is limited'
+	is "a stack of 24 kB: it is the guest's at tier $tier" "$(cat "$tap_out")" 24
+	like "a stack of 24 kB: a ledger at tier $tier" "$(cat "$tap_err")" '^total '
+	like "a stack of 24 kB: what it costs at tier $tier" "$(cat "$tap_err")" 'the shim is not in .sh.: its stack is limited'
 done
 small "two starts" 0 "$coldprof" --db "$tmp/small.db" -n 2 -- true
-like "a stack of 16 kB: the delta" "$(cat "$tap_err")" '^total .*'
+like "a stack of 24 kB: the delta" "$(cat "$tap_err")" '^total .*'
 for verb in report "report files --format json" "report processes --format csv" "diff 3 4" list "export csv" doctor; do
 	# shellcheck disable=SC2086
 	small "$verb" 0 "$coldprof" $verb --db "$tmp/small.db"
