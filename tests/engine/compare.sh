@@ -147,6 +147,37 @@ like "and for what follows, where it does not suffice" "$(cat "$tap_out")" \
 	'^wall: graphs_jit .* 10.0 ms \+12.0 waited for a CPU  WRONG$'
 waited 25 work read
 try "one in the middle of the weights does not" 1 "$move"
+# A gap of 30 ms between two pieces, in which the threads waited: no piece of either side's.
+gap="UPDATE evidence SET end_ns=12700*$ms WHERE id=2;
+	INSERT INTO evidence(run,id,process,tid,kind,source,start_ns,end_ns,bytes)
+		SELECT 1,10,0,7,id,1,12730*$ms,13200*$ms,0 FROM w WHERE word='read_storage';
+	UPDATE segment SET id=id+10 WHERE id>3;
+	INSERT INTO segment(run,id,start_ns,end_ns,item,grade,process)
+		SELECT run,4,12700*$ms,12730*$ms,6,grade,process FROM segment WHERE id=3;
+	INSERT INTO segment(run,id,start_ns,end_ns,item,grade,process)
+		SELECT run,5,12730*$ms,14200*$ms,3,grade,process FROM segment WHERE id=3;
+	UPDATE segment SET end_ns=12700*$ms WHERE id=3"
+# usage: parted MS: the wait before the second piece was logged
+parted()
+{
+	while read -r of_truth; do
+		case $of_truth in
+		*'"sub":"read"'*)
+			line work weights read 7 12200 12700 50000000 -1
+			line work weights read 7 12730 13200 50000000 -1 "$1"
+			;;
+		*) echo "$of_truth" ;;
+		esac
+	done <"$tmp/quiet" >"$tmp/truth"
+}
+parted 0
+try "a gap in the weights that nobody waited in" 1 "$gap"
+like "is told" "$(cat "$tap_out")" '^wall: weights +2000\.000 +1970\.000 .* 20.0 ms  WRONG$'
+parted 5
+try "one in which less was waited" 1 "$gap"
+parted 25
+try "one that the threads waited in" 0 "$gap"
+like "and the wait is told of it" "$(cat "$tap_out")" '^wall: weights .* 20.0 ms \+25.0 waited for a CPU  ok$'
 waited 25 work compiler
 try "one in the first piece of what follows does" 0 "$move"
 short="UPDATE evidence SET end_ns=end_ns-30*$ms WHERE id=3"

@@ -5,6 +5,9 @@
 
 #include "model/model.h"
 
+/* Evidence of one kind this near is one piece to coldprof (src/ingest/coalesce.c): a loop's own work. */
+#define JOIN_NS 100000
+
 struct piece {
 	uint64_t start_ns, end_ns;
 };
@@ -64,5 +67,5 @@ uint64_t truth_busy(const struct judge *j, int pid, enum item item, uint64_t *re
 /* Bytes of weights that storage gave the engine, by the kernel's own count for its threads; UNKNOWN: not told. */
 uint64_t truth_storage(const struct judge *j);
 
-/* Length of the union; sorts. */
+/* Length of the union; sorts by start. */
 uint64_t union_ns(struct piece *p, size_t n);

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Evidence of one kind this near is one piece to coldprof (src/ingest/coalesce.c): a loop's own work. */
-#define JOIN_NS 100000
-
 static void bail(const char *what, const char *why)
 {
 	fprintf(stderr, "compare: %s: %s\n", what, why);

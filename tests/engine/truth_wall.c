@@ -227,6 +227,36 @@ static uint64_t delay_inside(const struct judge *j, int pid, uint64_t from_ns, u
 	return sum;
 }
 
+/*
+ * Nor does any lie between two pieces of weights: time in which none of the process's threads was in one, as far as they
+ * waited for a CPU.
+ */
+static uint64_t gaps_inside(const struct judge *j, int pid, uint64_t from_ns, uint64_t to_ns)
+{
+	VEC(struct piece) pieces = {0};
+	uint64_t gaps_ns = 0, delay_ns = 0, reached_ns;
+
+	vec_for_each (l, &j->lines) {
+		if (!of_weights(l, pid))
+			continue;
+		vec_push(&pieces, ((struct piece){l->start_ns, l->end_ns}));
+		delay_ns += l->delay_ns;
+	}
+	union_ns(pieces.v, pieces.n);
+	reached_ns = pieces.n ? pieces.v[0].end_ns : 0;
+	vec_for_each (p, &pieces) {
+		if (p->start_ns > reached_ns + JOIN_NS) {
+			uint64_t from = reached_ns > from_ns ? reached_ns : from_ns;
+			uint64_t to = p->start_ns < to_ns ? p->start_ns : to_ns;
+
+			gaps_ns += to > from ? to - from : 0;
+		}
+		reached_ns = p->end_ns > reached_ns ? p->end_ns : reached_ns;
+	}
+	vec_free(&pieces);
+	return gaps_ns < delay_ns ? gaps_ns : delay_ns;
+}
+
 struct drive {
 	const struct worker *by;
 	enum item item;
@@ -287,6 +317,8 @@ bool truth_wall(const struct judge *j, struct wall *ret)
 		if (now.by && now.item == ITEM_ALLOCATOR)
 			widen(ret, ITEM_ALLOCATOR,
 			      delay_inside(j, now.by->pid, at.v[i], at.v[i + 1]));
+		if (now.by && now.item == ITEM_WEIGHTS)
+			widen(ret, ITEM_WEIGHTS, gaps_inside(j, now.by->pid, at.v[i], at.v[i + 1]));
 		before = now;
 	}
 	vec_free(&all);
