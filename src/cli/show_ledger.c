@@ -140,6 +140,8 @@ static void add_ending(struct str *b, const struct run *run)
 			 strsignal(WTERMSIG(run->status)));
 	else if (run->status != -1 && WIFEXITED(run->status))
 		str_addf(b, "ended with status %d", WEXITSTATUS(run->status));
+	else if (run->ending && !strcmp(run->ending, "so far"))
+		str_add(b, "still starting");
 	else
 		str_addf(b, "ended: %s", run->ending ? run->ending : "unknown");
 }

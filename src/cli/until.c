@@ -86,14 +86,32 @@ static void find_exit(const struct trace *t, struct found *f)
 		keep(f, t->run.end_ns, "exit");
 }
 
+/* Is it one of the words of the list? Each begins with a blank. */
+static bool is_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = strstr(list, word); at; at = strstr(at + 1, word)) {
+		if (at[n] == ' ' || !at[n])
+			return true;
+	}
+	return false;
+}
+
 static int not_reached(const struct trace *t, const char *text, struct err *err)
 {
 	struct str known = {0};
 
 	vec_for_each (x, &t->marks)
 		str_addf(&known, " %s", x->name ? x->name : "");
-	vec_for_each (x, &t->listeners)
-		str_addf(&known, " port:%u", x->port);
+	vec_for_each (x, &t->listeners) {
+		struct str port = {0};
+
+		str_addf(&port, " port:%u", x->port);
+		if (!is_word(str_get(&known), str_get(&port)))
+			str_add(&known, str_get(&port));
+		str_free(&port);
+	}
 	err_set(err, ENOENT, "run %lld has not kept that it reached '%s'", (long long)t->run.id,
 		text);
 	if (known.n)

@@ -149,6 +149,7 @@ like "report --until log:REGEX" "$("$coldprof" report --run 1 --until 'log:took 
 like "report --until http" "$("$coldprof" report --run 1 --until http)" 'ready after 16\.000 s \(http:8000/health\)'
 status "a mark that was not reached" 125 "$coldprof" report --run 1 --until log:never
 like "is told with those that were" "$(cat "$tap_err")" 'hint: it has port:8000'
+is "each once" "$(tr -s ' ' '\n' <"$tap_err" | grep -c '^port:8000$')" 1
 status "what is no mark" 125 "$coldprof" report --run 1 --until nonsense
 is "nothing is written" "$(cksum <"$db")" "$before"
 

@@ -111,6 +111,7 @@ kill -TERM "$us"
 finish
 is "SIGUSR1 is ours" "$(cat "$tmp/out")" "15 sent"
 ok "it shows the ledger so far" grep -q 'process init' "$tmp/err"
+like "it says that nothing has ended" "$(head -n 2 "$tmp/err")" 'not ready, after [0-9.]+ s: still starting, in process init'
 
 # coldprof killed: the guest goes on, the file opens, the helper is gone.
 "$coldprof" --db "$db" -q -- "$witness" signals "$tmp/up" >"$tmp/out" 2>"$tmp/err" &
