@@ -16,6 +16,13 @@ struct object {
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
 	const ElfW(Half) * versions;
+	const ElfW(Verneed) * needs;
+};
+
+/* A symbol as somebody asks for it. */
+struct wanted {
+	const char *name;
+	bool old; /* not the default version but the one before it, or one without a version */
 };
 
 struct search {
@@ -47,6 +54,8 @@ static bool open_dynamic(uintptr_t base, const ElfW(Dyn) * dyn, struct object *r
 			o.sysv_hash = p;
 		else if (dyn->d_tag == DT_VERSYM)
 			o.versions = p;
+		else if (dyn->d_tag == DT_VERNEED)
+			o.needs = p;
 	}
 	*ret = o;
 	return o.symbols && o.strings && (o.gnu_hash || o.sysv_hash);
@@ -62,22 +71,28 @@ static bool open_object(const struct dl_phdr_info *info, struct object *ret)
 	return open_dynamic(info->dlpi_addr, dyn, ret);
 }
 
-/* 2: a default version or none; 1: an old version; 0: not it. */
-static int match(const struct object *o, uint32_t i, const char *name)
+#define HIDDEN 0x8000 /* of a version that is not the default */
+
+/* 2: what is wanted best; 1: next to it; 0: not it. */
+static int match(const struct object *o, uint32_t i, const struct wanted *w)
 {
 	const ElfW(Sym) *s = &o->symbols[i];
 	int type = ELF64_ST_TYPE(s->st_info);
+	unsigned version = o->versions ? o->versions[i] : VER_NDX_GLOBAL;
 
 	if (s->st_shndx == SHN_UNDEF || s->st_value == 0 ||
 	    (type != STT_FUNC && type != STT_NOTYPE) || ELF64_ST_BIND(s->st_info) == STB_LOCAL ||
-	    !text_same(o->strings + s->st_name, name))
+	    !text_same(o->strings + s->st_name, w->name))
 		return 0;
-	return o->versions && (o->versions[i] & 0x8000) ? 1 : 2;
+	if (w->old)
+		return version & HIDDEN ? 2 : version <= VER_NDX_GLOBAL;
+	return version & HIDDEN ? 1 : 2;
 }
 
-static void consider(const struct object *o, uint32_t i, const char *name, int *best, void **found)
+static void consider(const struct object *o, uint32_t i, const struct wanted *w, int *best,
+		     void **found)
 {
-	int m = match(o, i, name);
+	int m = match(o, i, w);
 
 	if (m > *best) {
 		*best = m;
@@ -85,7 +100,7 @@ static void consider(const struct object *o, uint32_t i, const char *name, int *
 	}
 }
 
-static void *find_gnu(const struct object *o, const char *name)
+static void *find_gnu(const struct object *o, const struct wanted *w)
 {
 	const uint32_t *h = o->gnu_hash;
 	uint32_t buckets_n = h[0], first = h[1], bloom_n = h[2], shift = h[3], hash = 5381, i;
@@ -95,7 +110,7 @@ static void *find_gnu(const struct object *o, const char *name)
 	void *found = NULL;
 	int best = 0;
 
-	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+	for (const unsigned char *p = (const unsigned char *)w->name; *p; p++)
 		hash = hash * 33 + *p;
 	if (buckets_n == 0 || bloom_n == 0)
 		return NULL;
@@ -109,20 +124,20 @@ static void *find_gnu(const struct object *o, const char *name)
 		uint32_t c = chain[i - first];
 
 		if ((c | 1) == (hash | 1))
-			consider(o, i, name, &best, &found);
+			consider(o, i, w, &best, &found);
 		if (c & 1)
 			return found;
 	}
 }
 
-static void *find_sysv(const struct object *o, const char *name)
+static void *find_sysv(const struct object *o, const struct wanted *w)
 {
 	const uint32_t *h = o->sysv_hash;
 	uint32_t hash = 0;
 	void *found = NULL;
 	int best = 0;
 
-	for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
+	for (const unsigned char *p = (const unsigned char *)w->name; *p; p++) {
 		hash = (hash << 4) + *p;
 		hash ^= hash >> 24 & 0xf0;
 		hash &= 0x0fffffff;
@@ -130,13 +145,13 @@ static void *find_sysv(const struct object *o, const char *name)
 	if (h[0] == 0)
 		return NULL;
 	for (uint32_t i = h[2 + hash % h[0]]; i != 0; i = h[2 + h[0] + i])
-		consider(o, i, name, &best, &found);
+		consider(o, i, w, &best, &found);
 	return found;
 }
 
-static void *find(const struct object *o, const char *name)
+static void *find(const struct object *o, const struct wanted *w)
 {
-	return o->gnu_hash ? find_gnu(o, name) : find_sysv(o, name);
+	return o->gnu_hash ? find_gnu(o, w) : find_sysv(o, w);
 }
 
 static bool holds(const struct dl_phdr_info *info, const void *address)
@@ -165,7 +180,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	}
 	if (open_object(info, &o))
-		s->found = find(&o, s->name);
+		s->found = find(&o, &(struct wanted){.name = s->name});
 	return s->found || s->inside;
 }
 
@@ -226,7 +241,7 @@ void elf_next_all(const char *const *names, void **found, size_t n)
 		for (size_t i = 0; i < n; i++) {
 			if (found[i])
 				continue;
-			found[i] = find(&o, names[i]);
+			found[i] = find(&o, &(struct wanted){.name = names[i]});
 			left -= found[i] != NULL;
 		}
 	}
@@ -237,6 +252,19 @@ void *elf_next(const char *name)
 	void *found = NULL;
 
 	elf_next_all(&name, &found, 1);
+	return found;
+}
+
+void *elf_next_old(const char *name)
+{
+	const struct link_map *m = us();
+	const struct wanted w = {name, true};
+	void *found = NULL;
+	struct object o;
+
+	for (m = m ? m->l_next : NULL; m && !found; m = m->l_next)
+		if (open_dynamic(m->l_addr, m->l_ld, &o))
+			found = find(&o, &w);
 	return found;
 }
 
@@ -270,4 +298,65 @@ void *elf_beside(const void *address, const char *name)
 
 	walk(visit, &s);
 	return s.found;
+}
+
+struct reference {
+	const void *inside;
+	const char *name, *version;
+	unsigned of_it, of_others; /* references to that version, and to any other */
+};
+
+static const char *version_needed(const struct object *o, unsigned version)
+{
+	const ElfW(Verneed) *need = o->needs;
+
+	while (need) {
+		const ElfW(Vernaux) *aux =
+			(const ElfW(Vernaux) *)((const char *)need + need->vn_aux);
+
+		for (unsigned i = 0; i < need->vn_cnt; i++) {
+			if (aux->vna_other == version)
+				return o->strings + aux->vna_name;
+			aux = (const ElfW(Vernaux) *)((const char *)aux + aux->vna_next);
+		}
+		need = need->vn_next ? (const ElfW(Verneed) *)((const char *)need + need->vn_next)
+				     : NULL;
+	}
+	return NULL;
+}
+
+static int count_references(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct reference *r = arg;
+	uint32_t first;
+	struct object o;
+
+	(void)size;
+	if (!holds(info, r->inside))
+		return 0;
+	if (!open_object(info, &o) || !o.versions)
+		return 1;
+	/* What an object only refers to comes before what it has; the old table tells the end alone. */
+	first = o.gnu_hash ? o.gnu_hash[1] : o.sysv_hash[1];
+	for (uint32_t i = 1; i < first; i++) {
+		const ElfW(Sym) *s = &o.symbols[i];
+		const char *version;
+
+		if (s->st_shndx != SHN_UNDEF || !text_same(o.strings + s->st_name, r->name))
+			continue;
+		version = version_needed(&o, o.versions[i] & ~HIDDEN);
+		if (version && text_same(version, r->version))
+			r->of_it++;
+		else
+			r->of_others++;
+	}
+	return 1;
+}
+
+bool elf_refers(const void *address, const char *name, const char *version)
+{
+	struct reference r = {.inside = address, .name = name, .version = version};
+
+	walk(count_references, &r);
+	return r.of_it && !r.of_others;
 }

@@ -4,14 +4,15 @@
  * that it cannot load, and a seccomp filter ends a child for what the shim would call. So each exec
  * first looks at what it is about to run, and at the shim as that will find it: where it could not
  * be loaded (another word size, a root or a user that cannot reach it), or once this process has
- * closed itself in, our own entry of LD_PRELOAD is left out and all else stays. Not posix_spawn: it
- * is two functions under one name, and which one the caller means cannot be told.
+ * closed itself in, our own entry of LD_PRELOAD is left out and all else stays. So does each
+ * posix_spawn, of which the child's own changes before its exec (its folder, its ids) are not known.
  */
 #include "shim/shim.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 
@@ -376,3 +377,37 @@ EXPORT int execle(const char *path, const char *first, ...)
 	COLLECT(first, argv, &env);
 	return execve(path, argv, env);
 }
+
+typedef int (*spawner)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		       const posix_spawnattr_t *, strings, strings);
+
+/*
+ * Two functions under each name: to the one before glibc 2.15 a file without a head is a script of
+ * sh. An older program means that one, as its references tell.
+ */
+static spawner real_spawn(enum libc_hook hook, const void *caller)
+{
+#if defined(__x86_64__)
+	if (elf_refers(caller, libc_name(hook), "GLIBC_2.2.5"))
+		return (spawner)elf_next_old(libc_name(hook));
+#else
+	(void)caller;
+#endif
+	return (spawner)resolve_libc_get(hook);
+}
+
+#define SPAWN(symbol, by)                                                                          \
+	EXPORT int symbol(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, \
+			  const posix_spawnattr_t *attributes, strings argv, strings env)          \
+	{                                                                                          \
+		spawner fn = real_spawn(LIBC_##symbol, __builtin_return_address(0));               \
+		struct trim t;                                                                     \
+                                                                                                   \
+		if (!fn)                                                                           \
+			return ENOSYS;                                                             \
+		if (to_trim(AT_FDCWD, file, by, env, &t))                                          \
+			env = TRIMMED(env, &t);                                                    \
+		return fn(pid, file, actions, attributes, argv, env);                              \
+	}
+SPAWN(posix_spawn, BY_PATH)
+SPAWN(posix_spawnp, BY_SEARCH)

@@ -218,6 +218,10 @@ const char *elf_own_path(void);
 void *elf_next(const char *name);
 /* The same for all of `names` whose `found` is NULL, in one pass. */
 void elf_next_all(const char *const *names, void **found, size_t n);
+/* The version of `name` before the default one, or one without a version. NULL: in none. */
+void *elf_next_old(const char *name);
+/* Does the object that `address` lies in refer to that version of `name`, and to no other? */
+bool elf_refers(const void *address, const char *name, const char *version);
 /* In any object but this one. */
 void *elf_any(const char *name);
 /* In the object that `address` lies in. */

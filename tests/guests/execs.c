@@ -2,10 +2,12 @@
 /*
  * Every way to exec: execs FILE ARG: fork and run FILE with the arguments "one", ARG, "three" by
  * each, in an environment of its own (and what LD_PRELOAD and COLDPROF_SESSION hold) where the way
- * takes one. Prints the way and what became of it.
+ * takes one. Prints the way and what became of it. Built as execs-old it means posix_spawn as it was
+ * before glibc 2.15.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +19,43 @@
 #define AT_EMPTY_PATH 0x1000
 #endif
 
-enum way { EXECV, EXECVE, EXECVP, EXECVPE, EXECL, EXECLP, EXECLE, FEXECVE, EXECVEAT, WAYS };
-static const char *const words[] = {"execv",  "execve", "execvp",  "execvpe", "execl",
-				    "execlp", "execle", "fexecve", "execveat"};
+enum way {
+	EXECV,
+	EXECVE,
+	EXECVP,
+	EXECVPE,
+	EXECL,
+	EXECLP,
+	EXECLE,
+	FEXECVE,
+	EXECVEAT,
+	SPAWN,
+	SPAWNP,
+	WAYS
+};
+static const char *const words[] = {"execv",	"execve",      "execvp",      "execvpe",
+				    "execl",	"execlp",      "execle",      "fexecve",
+				    "execveat", "posix_spawn", "posix_spawnp"};
 
 extern int execveat(int, const char *, char *const *, char *const *, int) __attribute__((weak));
+
+#if defined(OLD_SPAWN) && defined(__x86_64__)
+__asm__(".symver posix_spawn, posix_spawn@GLIBC_2.2.5");
+__asm__(".symver posix_spawnp, posix_spawnp@GLIBC_2.2.5");
+#endif
+
+/* Ends as the child does; returns when there was none. */
+static void spawn(enum way way, char *file, char **argv, char **envp)
+{
+	pid_t pid;
+	int status;
+
+	errno = way == SPAWN ? posix_spawn(&pid, file, NULL, NULL, argv, envp)
+			     : posix_spawnp(&pid, file, NULL, NULL, argv, envp);
+	if (errno || waitpid(pid, &status, 0) != pid)
+		return;
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
 
 static void run(enum way way, char *file, char *arg)
 {
@@ -63,6 +97,10 @@ static void run(enum way way, char *file, char *arg)
 	case EXECVEAT:
 		if (execveat)
 			execveat(AT_FDCWD, file, argv, envp, 0);
+		break;
+	case SPAWN:
+	case SPAWNP:
+		spawn(way, file, argv, envp);
 		break;
 	default:
 		break;
