@@ -10,7 +10,7 @@ tests_bench_ops_LDADD = -lpthread
 
 # `make bench`: one line a figure: name ours reference ratio goal ok|SHORT. No figure makes it fail.
 BENCHES = %D%/start.sh %D%/rooms.sh
-EXTRA_DIST += %D%/start.sh %D%/rooms.sh
+EXTRA_DIST += %D%/start.sh %D%/rooms.sh %D%/vllm.starts
 include tests/bench/shim.mk
 
 bench: all

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel does for a start, one at a time: ops FILE; one line each, NAME NS, the least of some rounds, in CPU
- * time. Run bare and under coldprof; the difference is what the probes add. FILE has at least 16 MiB.
+ * What the kernel does for a start, one at a time: ops FILE HOLE; one line each, NAME NS, the least of some rounds, in
+ * CPU time. Run bare and under coldprof; the difference is what the probes add. Both have at least 16 MiB, HOLE no blocks.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -22,7 +22,7 @@
 #define SWITCHES 4000
 
 static volatile unsigned char sink;
-static int file;
+static int file, hole;
 static unsigned char *map;
 static atomic_int turn; /* whose it is: 0 or 1; 2 the end */
 
@@ -42,16 +42,51 @@ static unsigned file_faults(void)
 	return BYTES / STEP;
 }
 
+/* Of the page of zeros: to clear one of its own takes longer than all else, and never the same time. */
 static unsigned memory_faults(void)
 {
-	unsigned char *m =
-		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *m = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	madvise(m, BYTES, MADV_NOHUGEPAGE);
 	for (unsigned at = 0; at < BYTES; at += PAGE)
-		m[at] = 1;
+		sink = m[at];
 	munmap(m, BYTES);
 	return BYTES / PAGE;
+}
+
+/* Far from all others, so that it becomes part of none. */
+static unsigned maps(int flags, int fd)
+{
+	void *far = (void *)(uintptr_t)0x100000000000;
+
+	for (int i = 0; i < 4000; i++) {
+		if (mmap(far, 64 * PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED | flags, fd, 0) != far)
+			return 1;
+		munmap(far, 64 * PAGE);
+	}
+	return 4000;
+}
+
+static unsigned memory_maps(void)
+{
+	return maps(MAP_ANONYMOUS, -1);
+}
+
+static unsigned file_maps(void)
+{
+	return maps(0, file);
+}
+
+/* Pages that are not in the page cache, of a file without blocks: nothing is fetched for them. */
+static unsigned fills(void)
+{
+	char c;
+
+	posix_fadvise(hole, 0, 0, POSIX_FADV_DONTNEED);
+	for (unsigned at = 0; at < BYTES; at += STEP)
+		if (pread(hole, &c, 1, at) != 1)
+			return 1;
+	return BYTES / STEP;
 }
 
 static unsigned reads(void)
@@ -126,12 +161,17 @@ int main(int argc, char **argv)
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	file = argc == 2 ? open(argv[1], O_RDONLY) : -1;
+	file = argc == 3 ? open(argv[1], O_RDONLY) : -1;
+	hole = argc == 3 ? open(argv[2], O_RDONLY) : -1;
+	posix_fadvise(hole, 0, 0, POSIX_FADV_RANDOM);
 	map = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, file, 0);
-	if (map == MAP_FAILED || pthread_create(&th, NULL, answer, NULL))
+	if (hole < 0 || map == MAP_FAILED || pthread_create(&th, NULL, answer, NULL))
 		return 1;
 	measure("file_fault", file_faults);
 	measure("memory_fault", memory_faults);
+	measure("memory_map", memory_maps);
+	measure("file_map", file_maps);
+	measure("fill", fills);
 	measure("read", reads);
 	measure("other_call", other_calls);
 	measure("switch", switches);
