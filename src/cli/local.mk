@@ -2,7 +2,7 @@
 bin_PROGRAMS += coldprof
 coldprof_SOURCES = %D%/main.c %D%/cli.h %D%/opt.c %D%/help.c %D%/say.c \
 	%D%/record.h %D%/start.c %D%/start_facts.c %D%/start_files.c %D%/start_finish.c %D%/start_outside.c %D%/start_port.c \
-	%D%/start_relay.c %D%/start_session.c %D%/start_state.c %D%/start_stop.c %D%/status_line.c %D%/status_line.h \
+	%D%/start_relay.c %D%/start_session.c %D%/start_state.c %D%/start_stop.c %D%/start_watch.c %D%/status_line.c %D%/status_line.h \
 	%D%/verb_doctor.c %D%/verb_record.c
 coldprof_LDADD = $(ROOM_LIBS)
 

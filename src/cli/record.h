@@ -56,36 +56,51 @@ enum phase {
 struct start {
 	struct record *rec;
 	bool stop_when_ready, show_delta;
-	disk_list disks;	 /* before the start */
-	VEC(int8_t) caches_held; /* beside rec->caches: folder_holds() before the start */
-	bool cold_wanted;	 /* it was made cold: the claim is to be verified */
+	bool cold_wanted; /* it was made cold: the claim is to be verified */
 	enum phase phase;
 	struct trace trace;
-	struct ring ring; /* map NULL: no memory */
-	struct holder holder;
-	char session[SESSION_STRING_MAX];
 	char **env;
 	struct launch launch;
 	struct probe *probe;
 	struct ready *ready;
-	int epoll_fd, signal_fd, tick_fd;
-	uint64_t tick_ns;      /* period of the tick; 0 off */
-	uint64_t next_scan_ns; /* of the memory, for log lines */
-	size_t lines_seen;     /* of trace.log */
-	bool exec_failed, root_gone, timed_out, interrupted;
-	bool daemon;	      /* its main process had ended when it was to be stopped */
-	int root_status;      /* as wait(2) gives it */
+	uint16_t port; /* the server's own, as far as known */
+	struct {
+		disk_list disks;
+		VEC(int8_t) caches_held; /* beside rec->caches: folder_holds() */
+		struct port_holder port_holder;
+	} before;
+	struct {
+		struct ring ring; /* map NULL: no memory */
+		struct holder holder;
+		char session[SESSION_STRING_MAX];
+	} memory;
+	struct {
+		int epoll_fd, signal_fd, tick_fd;
+		uint64_t tick_ns; /* period of the tick; 0 off */
+	} watch;
+	struct {
+		uint64_t next_scan_ns; /* of the memory */
+		size_t seen;	       /* of trace.log */
+	} log;
+	struct {
+		bool exec_failed, gone;
+		int status; /* as wait(2) gives it */
+	} root;
+	bool timed_out, interrupted;
 	int signal;	      /* that ended our waiting for a guest without a main process */
 	uint64_t deadline_ns; /* of --timeout */
-	uint64_t stop_by_ns, quiet_by_ns, next_look_ns;
-	bool killed;
-	int tty_fd; /* of the status line, -1 none */
-	bool line_drawn;
-	enum item present;
-	uint64_t next_draw_ns, next_item_ns;
-	uint16_t port;		 /* the server's own, as far as known */
-	struct port_holder held; /* of that port, before the start */
-	bool port_awaited;
+	uint64_t next_look_ns;
+	struct {
+		uint64_t by_ns, quiet_by_ns;
+		bool killed, port_awaited;
+		bool daemon; /* its main process had ended when it was to be stopped */
+	} stop;
+	struct {
+		int tty_fd; /* -1 none */
+		bool drawn;
+		enum item present;
+		uint64_t next_draw_ns, next_item_ns;
+	} line;
 	pid_t finisher;	 /* child that stores and shows; 0 none */
 	int64_t *stored; /* shared with the finisher: the run that is in the database; 0 none */
 };
@@ -100,6 +115,14 @@ struct start_result {
 /* start.c: run one start to its end. Returns: 0, or -errno with `err` when nothing was started. */
 int start_run(struct record *rec, bool stop_when_ready, bool cold, bool show_delta,
 	      struct start_result *ret_result, struct err *err);
+
+/* start_watch.c: its descriptors. Returns: 0, or -1 with errno. */
+int watch_open(struct start *s);
+/* The guest waits behind its barrier: watch it too. Returns: 0 or -errno. */
+int watch_begin(struct start *s, struct err *err);
+/* Until the guest has ended, or is ready and left to itself, and our own work is done. */
+void watch_loop(struct start *s);
+void watch_close(struct start *s);
 
 /*
  * start_session.c: the memory and its holder; without them the

@@ -178,7 +178,7 @@ void files_before(struct start *s)
 		cli_say("no weight files are known before this start: it cannot be made cold, only "
 			"found so");
 	for (char **folder = s->rec->caches.v; *folder; folder++)
-		vec_push(&s->caches_held, (int8_t)folder_holds(*folder));
+		vec_push(&s->before.caches_held, (int8_t)folder_holds(*folder));
 	str_free(&weights.names);
 	str_free(&others.names);
 }

@@ -29,11 +29,12 @@ static int read_evidence(struct start *s, struct err *err)
 {
 	struct ingest_options opt = {.engine = s->rec->engine,
 				     .cache_folders = s->rec->caches.v,
-				     .cache_held = s->caches_held.v,
+				     .cache_held = s->before.caches_held.v,
 				     .caches_all = s->rec->caches_all,
 				     .weight_files = s->rec->weights.v};
 
-	return ingest_run(&opt, s->ring.map, s->ring.map ? s->ring.size_bytes : 0, &s->trace, err);
+	return ingest_run(&opt, s->memory.ring.map,
+			  s->memory.ring.map ? s->memory.ring.size_bytes : 0, &s->trace, err);
 }
 
 /* All of it or nothing. */
@@ -87,7 +88,7 @@ static int work(struct start *s)
 	bool have_ledger;
 	int rc, failed = 0;
 
-	if (s->exec_failed) {
+	if (s->root.exec_failed) {
 		session_drop(s);
 		return 0;
 	}
@@ -125,10 +126,10 @@ static void fold_up(struct start *s)
 {
 	struct trace *t = &s->trace;
 
-	if (s->ring.map)
-		ring_off(&s->ring);
+	if (s->memory.ring.map)
+		ring_off(&s->memory.ring);
 	probe_stop(s->probe);
-	holder_stop(&s->holder);
+	holder_stop(&s->memory.holder);
 	if (ready_polls(s->ready))
 		trace_note(t, "launch", "info", ready_polls(s->ready),
 			   "HTTP requests of coldprof to the server");

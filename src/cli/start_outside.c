@@ -15,7 +15,7 @@
 
 void outside_begin(struct start *s)
 {
-	disks_look(&s->disks);
+	disks_look(&s->before.disks);
 }
 
 static const struct disk *disk_of(const disk_list *list, uint64_t dev)
@@ -134,7 +134,7 @@ void outside_end(struct start *s)
 
 	if (t->saw & SAW_FILLS && disks_look(&now) == 0) {
 		vec_for_each (d, &now) {
-			const struct disk *was = disk_of(&s->disks, d->dev);
+			const struct disk *was = disk_of(&s->before.disks, d->dev);
 
 			if (was)
 				tell_disk(t, was, d);

@@ -79,8 +79,8 @@ static void tell(struct start *s, const struct port_holder *h)
 
 void port_before(struct start *s)
 {
-	if (s->port && listen_holder(s->port, &s->held))
-		tell(s, &s->held);
+	if (s->port && listen_holder(s->port, &s->before.port_holder))
+		tell(s, &s->before.port_holder);
 }
 
 void port_named(struct start *s)
@@ -107,9 +107,9 @@ bool port_is_back(struct start *s, uint64_t now_ns)
 
 	if (!s->port || port_free(s->port))
 		return true;
-	if (!s->port_awaited && listen_holder(s->port, &h)) {
+	if (!s->stop.port_awaited && listen_holder(s->port, &h)) {
 		words(&h, who, sizeof(who));
-		if (h.inode == s->held.inode) {
+		if (h.inode == s->before.port_holder.inode) {
 			cli_say("port %u is held by %s as before this start: it is not waited for",
 				s->port, who);
 			return true;
@@ -117,9 +117,9 @@ bool port_is_back(struct start *s, uint64_t now_ns)
 		cli_say("port %u is held by %s after the last process of this start went: "
 			"waiting for it, at most 30 s",
 			s->port, who);
-		s->port_awaited = true;
+		s->stop.port_awaited = true;
 	}
-	if (now_ns < s->stop_by_ns + BACK_MAX_NS)
+	if (now_ns < s->stop.by_ns + BACK_MAX_NS)
 		return false;
 	cli_say("port %u is still held 30 s after the last process of this start went: who holds "
 		"it is told by ss -ltnp",

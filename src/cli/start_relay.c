@@ -17,13 +17,13 @@
 
 int start_living(struct start *s, member_list *ret)
 {
-	pid_t not_ours[] = {s->holder.pid > 0 ? s->holder.pid : -1,
+	pid_t not_ours[] = {s->memory.holder.pid > 0 ? s->memory.holder.pid : -1,
 			    s->finisher > 0 ? s->finisher : -1, 0};
 	VEC(pid_t) known = {0};
 	VEC(uint64_t) since = {0};
 	struct tree_options opt = {
-		.root = s->root_gone ? -1 : s->launch.pid,
-		.session = s->session[0] ? s->session : NULL,
+		.root = s->root.gone ? -1 : s->launch.pid,
+		.session = s->memory.session[0] ? s->memory.session : NULL,
 		.not_ours = not_ours,
 		.subreaper = s->rec->counted,
 	};
@@ -80,7 +80,7 @@ bool relay_signal(struct start *s, const struct signalfd_siginfo *i)
 	if (sent && sent_by_guest(s, (pid_t)i->ssi_pid))
 		return false;
 	s->interrupted |= ends_us(number);
-	if (s->root_gone) {
+	if (s->root.gone) {
 		if (!ends_us(number) || s->phase != PHASE_STARTING)
 			return false;
 		s->signal = number;

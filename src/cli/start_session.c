@@ -32,18 +32,18 @@ void session_make(struct start *s)
 	int rc;
 
 	session_log_files(opt.log_dev, opt.log_ino);
-	rc = ring_create(&opt, &s->ring);
+	rc = ring_create(&opt, &s->memory.ring);
 	if (rc) {
-		s->ring.map = NULL;
+		s->memory.ring.map = NULL;
 		err_sys(&err, -rc, "no memory for the shim's records");
 	} else {
-		rc = holder_start(&s->ring, s->rec->as_user ? &s->rec->user : NULL, &s->holder,
-				  &session, &err);
+		rc = holder_start(&s->memory.ring, s->rec->as_user ? &s->rec->user : NULL,
+				  &s->memory.holder, &session, &err);
 	}
-	if (!rc && session_format(&session, s->session, sizeof(s->session)) < 0)
+	if (!rc && session_format(&session, s->memory.session, sizeof(s->memory.session)) < 0)
 		rc = err_set(&err, EINVAL, "the way to its memory cannot be put into one variable");
 	if (rc) {
-		s->session[0] = '\0';
+		s->memory.session[0] = '\0';
 		trace_note(&s->trace, "launch", "warning", UNKNOWN, "the shim is off: %s", err.msg);
 		if (!s->rec->quiet)
 			cli_say("the shim is off: %s", err.msg);

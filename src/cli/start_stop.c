@@ -30,11 +30,11 @@ static void ask_daemon(struct start *s)
 static void ask(struct start *s)
 {
 	s->phase = PHASE_STOPPING;
-	s->stop_by_ns = clock_now_ns() + TERM_MAX_NS;
+	s->stop.by_ns = clock_now_ns() + TERM_MAX_NS;
 	s->next_look_ns = 0;
-	if (!s->root_gone)
+	if (!s->root.gone)
 		kill(s->launch.pid, SIGTERM);
-	else if (s->daemon)
+	else if (s->stop.daemon)
 		ask_daemon(s);
 }
 
@@ -42,13 +42,13 @@ void stop_begin(struct start *s)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	s->daemon = s->root_gone;
+	s->stop.daemon = s->root.gone;
 	if (s->timed_out || !s->rec->caches.v[0]) {
 		ask(s);
 		return;
 	}
 	s->phase = PHASE_QUIET;
-	s->quiet_by_ns = now_ns + QUIET_MAX_NS;
+	s->stop.quiet_by_ns = now_ns + QUIET_MAX_NS;
 	s->next_look_ns = now_ns;
 }
 
@@ -59,12 +59,13 @@ static void until_quiet(struct start *s, uint64_t now_ns)
 
 	folders_look(s->rec->caches.v, &changed_ns, &filled);
 	wall_ns = clock_wall_ns();
-	if (now_ns >= s->quiet_by_ns) {
+	if (now_ns >= s->stop.quiet_by_ns) {
 		if (!s->rec->quiet)
 			cli_say("the compile caches were still being written after 30 s: stopping "
 				"all the same");
 		ask(s);
-	} else if (!filled || wall_ns >= changed_ns + QUIET_NS || (s->root_gone && !s->daemon)) {
+	} else if (!filled || wall_ns >= changed_ns + QUIET_NS ||
+		   (s->root.gone && !s->stop.daemon)) {
 		ask(s);
 	} else {
 		uint64_t wait_ns = changed_ns > wall_ns ? LOOK_NS : changed_ns + QUIET_NS - wall_ns;
@@ -81,16 +82,16 @@ static void until_gone(struct start *s, uint64_t now_ns)
 	s->next_look_ns = now_ns + LOOK_NS;
 	if (blind)
 		living.n = 0;
-	if (living.n && now_ns >= s->stop_by_ns) {
-		if (!s->killed)
+	if (living.n && now_ns >= s->stop.by_ns) {
+		if (!s->stop.killed)
 			cli_say("30 s after SIGTERM there were still %zu of its processes, among "
 				"them %d (%s): killing them",
 				living.n, (int)living.v[0].pid, living.v[0].name);
-		s->killed = true;
+		s->stop.killed = true;
 		vec_for_each (m, &living)
 			kill(m->pid, SIGKILL);
 	}
-	if (!living.n && s->root_gone && port_is_back(s, now_ns))
+	if (!living.n && s->root.gone && port_is_back(s, now_ns))
 		s->phase = PHASE_OVER;
 	if (s->phase == PHASE_OVER && blind)
 		cli_say("without a /proc of its own pid namespace coldprof cannot see whether "

@@ -63,7 +63,7 @@ static enum item present_item(const struct start *s)
 	struct ring_reader reader;
 	uint64_t latest_ns = 0;
 
-	if (ring_reader_init(&reader, s->ring.map, s->ring.size_bytes))
+	if (ring_reader_init(&reader, s->memory.ring.map, s->memory.ring.size_bytes))
 		return item;
 	while (ring_next(&reader, &rec)) {
 		enum item of = rec.kind == WIRE_CALL ? item_of_call(rec.call.cls) : ITEM_COUNT;
@@ -82,20 +82,20 @@ void status_line_draw(int fd, struct start *s, uint64_t now_ns)
 	uint64_t begun_ns;
 	int n;
 
-	if (fd < 0 || now_ns < s->next_draw_ns || tcgetpgrp(fd) != getpgrp())
+	if (fd < 0 || now_ns < s->line.next_draw_ns || tcgetpgrp(fd) != getpgrp())
 		return;
-	s->next_draw_ns = now_ns + DRAW_NS;
-	if (now_ns >= s->next_item_ns) {
+	s->line.next_draw_ns = now_ns + DRAW_NS;
+	if (now_ns >= s->line.next_item_ns) {
 		begun_ns = clock_now_ns();
-		s->present = present_item(s);
-		s->next_item_ns = now_ns + LOOK_NS + 50 * (clock_now_ns() - begun_ns);
+		s->line.present = present_item(s);
+		s->line.next_item_ns = now_ns + LOOK_NS + 50 * (clock_now_ns() - begun_ns);
 	}
 	n = snprintf(line, sizeof(line), "\r\033[Kcoldprof: %.0f s, %s; waiting for %s",
 		     (double)(now_ns - s->trace.run.start_ns) / (double)NS_PER_SEC,
-		     item_title(s->present), ready_waits_for(s->ready, waits, sizeof(waits)));
+		     item_title(s->line.present), ready_waits_for(s->ready, waits, sizeof(waits)));
 	if (n > 0)
 		io_write_all(fd, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
-	s->line_drawn = true;
+	s->line.drawn = true;
 }
 
 void status_line_clear(int fd)
