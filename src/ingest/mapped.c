@@ -19,6 +19,11 @@
  * this long lie in one large folio or readahead window.
  */
 #define WALK_GAP_BYTES (UINT64_C(4) << 20)
+/*
+ * Where faults are sampled: as many of two threads can
+ * have gone unseen before the first that was seen.
+ */
+#define UNSEEN_FAULTS 34
 /* Fewer faults do not tell how a mapping is walked. */
 #define RANDOM_FAULTS 64
 
@@ -163,6 +168,21 @@ static uint64_t mapped_by(const struct access *a, bool forward, uint64_t size, u
 	return gap == WALK_GAP_BYTES ? guess_bytes(a) : 0;
 }
 
+/*
+ * Of a sampled walk, the head before the first fault that was seen: as far
+ * as unseen ones reach, and no more than all of them can have mapped.
+ */
+static uint64_t unseen_head(const struct use *u, uint64_t mapped, ranges *r)
+{
+	uint64_t head = r->n ? r->v[0].from : 0, faults = UNSEEN_FAULTS;
+
+	if ((u->in->t->saw & SAW_WAITS) || !head || head > UNSEEN_FAULTS * FAULT_AROUND_BYTES)
+		return 0;
+	for (size_t i = 0; i < u->n; i++)
+		faults += is_fault(u->v[i]) ? u->v[i]->ops : 0;
+	return mapped + head <= faults * FAULT_AROUND_BYTES ? cover(r, 0, head, 0) : 0;
+}
+
 void mapped_bytes(const struct use *u, uint64_t *ret_mapped)
 {
 	uint64_t size = u->in->t->files.v[u->v[0]->file].size_bytes, total = 0;
@@ -181,6 +201,8 @@ void mapped_bytes(const struct use *u, uint64_t *ret_mapped)
 		if (!touched && forward && r.n && r.v[r.n - 1].to < size &&
 		    size - r.v[r.n - 1].to <= WALK_GAP_BYTES && i + 1 == u->n)
 			ret_mapped[i] += cover(&r, r.v[r.n - 1].to, size, WALK_GAP_BYTES);
+		if (!touched && forward && i + 1 == u->n)
+			ret_mapped[i] += unseen_head(u, total + ret_mapped[i], &r);
 		if (size && total + ret_mapped[i] > size)
 			ret_mapped[i] = total < size ? size - total : 0;
 		total += ret_mapped[i];

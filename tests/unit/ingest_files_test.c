@@ -155,6 +155,37 @@ static void test_mapping(void)
 	trace_done(&t);
 }
 
+/*
+ * Two threads walk a file one after the other, and of the first no fault was seen: where faults are
+ * sampled it may have had some, as many as fit there.
+ */
+static void test_unseen_head(void)
+{
+	static const struct {
+		unsigned saw;
+		uint64_t from, ops, mapped;
+	} cases[] = {{SAW_TREE | SAW_FAULTS, 3 * MB / 2, 238, 16 * MB},
+		     {SAW_TREE | SAW_FAULTS | SAW_WAITS, 3 * MB / 2, 238, 16 * MB - 3 * MB / 2},
+		     {SAW_TREE | SAW_FAULTS, 3 * MB, 238, 13 * MB},
+		     {SAW_TREE | SAW_FAULTS, 3 * MB / 2, 119, 16 * MB - 3 * MB / 2}};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct access *a;
+		struct trace t;
+
+		open_trace(&t, cases[c].saw);
+		add_file(&t, "/nowhere/model.safetensors", 211, 16 * MB, FILE_OTHER);
+		a = add_access(&t, 0, 0, IO_MAPPED, 1000 * MS, 1009 * MS, UNKNOWN);
+		a->ops = cases[c].ops;
+		a->min_offset = cases[c].from;
+		a->max_offset = 16 * MB - 65536;
+		run(&t, NULL);
+		is_int((int64_t)t.io.v[0].mapped_bytes, (int64_t)cases[c].mapped,
+		       "what an unseen thread mapped at the head, case %zu", c);
+		trace_done(&t);
+	}
+}
+
 /* 135 ranges of one file by four threads at once: all bytes once, overlapping in time. */
 static void test_ranges(void)
 {
@@ -453,6 +484,7 @@ int main(void)
 	test_reads();
 	test_cold_and_warm();
 	test_mapping();
+	test_unseen_head();
 	test_ranges();
 	test_populated();
 	test_direct_beside_others();
