@@ -174,7 +174,8 @@ static uint64_t mapped_by(const struct access *a, bool forward, uint64_t size, u
  */
 static uint64_t unseen_head(const struct use *u, uint64_t mapped, ranges *r)
 {
-	uint64_t head = r->n ? r->v[0].from : 0, faults = UNSEEN_FAULTS;
+	uint64_t head = r->n ? r->v[0].from : 0;
+	uint64_t faults = 2 * UNSEEN_FAULTS; /* at the head and at the end */
 
 	if ((u->in->t->saw & SAW_WAITS) || !head || head > UNSEEN_FAULTS * FAULT_AROUND_BYTES)
 		return 0;

@@ -165,6 +165,7 @@ static void test_unseen_head(void)
 		unsigned saw;
 		uint64_t from, ops, mapped;
 	} cases[] = {{SAW_TREE | SAW_FAULTS, 3 * MB / 2, 238, 16 * MB},
+		     {SAW_TREE | SAW_FAULTS, 27 * 65536, 221, 16 * MB},
 		     {SAW_TREE | SAW_FAULTS | SAW_WAITS, 3 * MB / 2, 238, 16 * MB - 3 * MB / 2},
 		     {SAW_TREE | SAW_FAULTS, 3 * MB, 238, 13 * MB},
 		     {SAW_TREE | SAW_FAULTS, 3 * MB / 2, 119, 16 * MB - 3 * MB / 2}};
