@@ -306,6 +306,17 @@ int BPF_PROG(io_sys_enter, struct pt_regs *regs, long nr)
 	return 0;
 }
 
+uint64_t log_woke_ns;
+
+/* Who writes line after line is not to be held up at each: coldprof looks again by itself after a while. */
+static __always_inline bool log_wakes(uint64_t now)
+{
+	if (now - log_woke_ns < KERNEL_LOG_CALM_NS)
+		return false;
+	log_woke_ns = now;
+	return true;
+}
+
 static __always_inline void log_emit(struct thread *th, uint64_t now, uint64_t written)
 {
 	struct kernel_log *room;
@@ -313,6 +324,11 @@ static __always_inline void log_emit(struct thread *th, uint64_t now, uint64_t w
 	uint64_t from = op->buffer, n = written;
 	uint32_t zero = 0;
 
+	/* The rest of the ring is for what is not told twice. */
+	if (bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) > log_bytes) {
+		count(KERNEL_LOST_LINES);
+		return;
+	}
 	room = bpf_map_lookup_elem(&log_room, &zero);
 	if (!room)
 		return;
@@ -350,7 +366,7 @@ static __always_inline void log_emit(struct thread *th, uint64_t now, uint64_t w
 	n += sizeof(*room) - KERNEL_LOG_MAX;
 	if (n > sizeof(*room))
 		n = sizeof(*room);
-	emit(room, n, true);
+	emit(room, n, log_wakes(now));
 }
 
 static __always_inline void populate_emit(struct thread *th, uint64_t now, long ret)

@@ -45,6 +45,7 @@ const volatile bool
 	by_file; /* faults as the kernel tells their files: mapped.bpf.c, not fault.bpf.c */
 const volatile uint64_t began_ns;   /* the run */
 const volatile uint64_t wake_bytes; /* the ring wakes coldprof when it holds so much */
+const volatile uint64_t log_bytes;  /* and takes no more log lines when it holds so much */
 
 enum thread_state { RUN, RUNNABLE, IO_WAIT, SLEEP };
 

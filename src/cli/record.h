@@ -78,10 +78,7 @@ struct start {
 		int epoll_fd, signal_fd, tick_fd;
 		uint64_t tick_ns; /* period of the tick; 0 off */
 	} watch;
-	struct {
-		uint64_t next_scan_ns; /* of the memory */
-		size_t seen;	       /* of trace.log */
-	} log;
+	uint64_t next_scan_ns; /* of the memory, for log lines */
 	struct {
 		bool exec_failed, gone;
 		int status; /* as wait(2) gives it */
@@ -122,6 +119,8 @@ int watch_open(struct start *s);
 int watch_begin(struct start *s, struct err *err);
 /* Until the guest has ended, or is ready and left to itself, and our own work is done. */
 void watch_loop(struct start *s);
+/* A line that the kernel side saw: for struct probe_options, with a struct start. */
+void watch_line(void *start, const char *text, uint64_t at_ns);
 void watch_close(struct start *s);
 
 /*

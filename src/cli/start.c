@@ -38,7 +38,9 @@ static int start_guest(struct start *s, struct err *err)
 {
 	struct record *rec = s->rec;
 	const struct guest_user *user = rec->as_user ? &rec->user : NULL;
-	struct probe_options probe = {.max_tier = rec->max_tier > 1 ? 1 : rec->max_tier};
+	struct probe_options probe = {.max_tier = rec->max_tier > 1 ? 1 : rec->max_tier,
+				      .line = watch_line,
+				      .line_arg = s};
 	struct ready_options ready = {.mark = &rec->mark, .trace = &s->trace};
 	int rc, port = engine_port(rec->engine, rec->argv);
 

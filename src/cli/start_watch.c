@@ -125,16 +125,18 @@ static void line(struct start *s, const char *text, uint64_t at_ns)
 	ready_line(s->ready, text, at_ns);
 }
 
-/* Lines come from the kernel side where it sees them, else from the guests' memory. */
+void watch_line(void *start, const char *text, uint64_t at_ns)
+{
+	line(start, text, at_ns);
+}
+
+/* Where the kernel side does not see them lines come from the guests' memory. */
 static void lines(struct start *s, uint64_t now_ns)
 {
 	static struct ring_record rec;
 	struct ring_reader reader;
 
-	for (; s->log.seen < s->trace.log.n; s->log.seen++)
-		line(s, s->trace.log.v[s->log.seen].text, s->trace.log.v[s->log.seen].at_ns);
-	if ((s->trace.saw & SAW_LOG) || !ready_wants_lines(s->ready) ||
-	    now_ns < s->log.next_scan_ns ||
+	if ((s->trace.saw & SAW_LOG) || !ready_wants_lines(s->ready) || now_ns < s->next_scan_ns ||
 	    ring_reader_init(&reader, s->memory.ring.map, s->memory.ring.size_bytes))
 		return;
 	while (ring_next(&reader, &rec)) {
@@ -142,9 +144,9 @@ static void lines(struct start *s, uint64_t now_ns)
 			line(s, rec.words, rec.text.at_ns);
 	}
 	/* A full memory takes its time to read: never more than a twentieth of ours. */
-	s->log.next_scan_ns = clock_now_ns() + (clock_now_ns() - now_ns) * 20;
-	if (s->log.next_scan_ns < now_ns + SCAN_NS)
-		s->log.next_scan_ns = now_ns + SCAN_NS;
+	s->next_scan_ns = clock_now_ns() + (clock_now_ns() - now_ns) * 20;
+	if (s->next_scan_ns < now_ns + SCAN_NS)
+		s->next_scan_ns = now_ns + SCAN_NS;
 }
 
 static void set_tick(struct start *s)

@@ -106,6 +106,7 @@ static int set_constants(struct probe *p, struct coldprof_bpf *skel)
 	skel->rodata->bpf_o_direct = O_DIRECT;
 	skel->rodata->began_ns = p->opened_ns;
 	skel->rodata->wake_bytes = 1 << 20;
+	skel->rodata->log_bytes = 3 << 20;
 	skel->rodata->by_file = p->faults_by_file;
 	for (i = 0; i < 2; i++) {
 		skel->rodata->log_dev[i] = p->opt.log_dev[i];

@@ -69,6 +69,9 @@ static void report(struct probe *p, uint64_t faults)
 		trace_note(p->trace, "bpf", "loss", n,
 			   "threads for which the kernel had no memory");
 	}
+	if ((n = counter(p, KERNEL_LOST_LINES)))
+		trace_note(p->trace, "bpf", "loss", n,
+			   "writes of log lines that came faster than they were taken");
 	if ((n = counter(p, KERNEL_UNSEEN_MAPS)))
 		trace_note(p->trace, "bpf", "loss", n,
 			   "mappings of files on DAX or hugetlbfs, whose faults are not seen");

@@ -73,6 +73,9 @@ struct probe {
 	struct trace *trace;
 	int tier;
 	int epoll_fd, timer_fd;
+	int log_timer_fd; /* looks again for log lines that did not wake us; -1 none */
+	bool log_came;
+	uint64_t log_bytes, lines_cut;	    /* kept of log; lines that were not */
 	uint64_t period_ns, sample_cost_ns; /* of the sampler; the cost smoothed */
 	uint64_t opened_ns;
 	const char *barrier_exe; /* the root's program before its exec: ours; NULL not known */
@@ -247,6 +250,9 @@ void times_add_sampled(struct probe *p, struct thread_time *t);
 void times_free(struct probe *p);
 
 /* log.c: what a process wrote to a descriptor that is log. */
+/* Before and after the ring is drained: lines that came are followed by a look for more. */
+void log_calm(struct probe *p);
+void log_look_again(struct probe *p);
 void log_add(struct probe *p, int32_t process, int32_t fd, uint64_t at_ns, const char *text,
 	     size_t n);
 /* The last lines may lack their newline. */

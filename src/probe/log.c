@@ -4,11 +4,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "model/model.h"
+#include "wire/kernel.h"
 
 #define LINE_MAX_BYTES 2000
+#define KEPT_BYTES     ((uint64_t)8 << 20)
 
 struct log_part {
 	struct {
@@ -27,11 +31,33 @@ static void line(struct probe *p, struct log_part *part)
 		.at_ns = part->at_ns,
 	};
 
-	if (part->text.n) {
+	if (part->text.n && p->opt.line)
+		p->opt.line(p->opt.line_arg, str_get(&part->text), part->at_ns);
+	if (part->text.n && p->log_bytes < KEPT_BYTES) {
+		p->log_bytes += part->text.n + sizeof(l);
 		l.text = trace_str(p->trace, str_get(&part->text));
 		vec_push(&p->trace->log, l);
+	} else if (part->text.n) {
+		p->lines_cut++;
 	}
 	str_clear(&part->text);
+}
+
+void log_calm(struct probe *p)
+{
+	uint64_t ticks;
+
+	if (read(p->log_timer_fd, &ticks, sizeof(ticks)) < 0)
+		return; /* it was something else that woke us */
+}
+
+void log_look_again(struct probe *p)
+{
+	struct itimerspec once = {.it_value.tv_nsec = 2L * KERNEL_LOG_CALM_NS};
+
+	if (p->log_came)
+		timerfd_settime(p->log_timer_fd, 0, &once, NULL);
+	p->log_came = false;
 }
 
 void log_add(struct probe *p, int32_t process, int32_t fd, uint64_t at_ns, const char *text,
@@ -40,6 +66,7 @@ void log_add(struct probe *p, int32_t process, int32_t fd, uint64_t at_ns, const
 	struct log_part *part, want = {.key = {process, fd}};
 	size_t i, from = 0;
 
+	p->log_came = true;
 	HASH_FIND(hh, p->log, &want.key, sizeof(want.key), part);
 	if (!part) {
 		part = xcalloc(1, sizeof(*part));
@@ -66,6 +93,9 @@ void log_end(struct probe *p)
 
 	HASH_ITER (hh, p->log, part, next)
 		line(p, part);
+	if (p->lines_cut)
+		trace_note(p->trace, "probe", "loss", p->lines_cut,
+			   "log lines beyond the first 8 MiB are not kept");
 }
 
 void log_free(struct probe *p)

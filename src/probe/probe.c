@@ -78,18 +78,25 @@ static void slow_down(struct probe *p, uint64_t now_ns, uint64_t took_ns)
 		set_timer(p, want_ns);
 }
 
-/* Not yet set. */
-static int open_timer(struct probe *p, struct err *err)
+static int add_timer(struct probe *p, int *ret_fd, struct err *err)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
 
-	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (p->timer_fd < 0)
+	*ret_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (*ret_fd < 0)
 		return err_sys(err, errno, "cannot make a timer");
-	ev.data.fd = p->timer_fd;
-	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, p->timer_fd, &ev) < 0)
+	ev.data.fd = *ret_fd;
+	if (epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, *ret_fd, &ev) < 0)
 		return err_sys(err, errno, "cannot watch the timer");
 	return 0;
+}
+
+/* Not yet set. */
+static int open_timers(struct probe *p, struct err *err)
+{
+	int rc = add_timer(p, &p->timer_fd, err);
+
+	return rc ? rc : add_timer(p, &p->log_timer_fd, err);
 }
 
 static void add_root(struct probe *p)
@@ -205,7 +212,7 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 
 	p->opt = *opt;
 	p->trace = t;
-	p->epoll_fd = p->timer_fd = p->diag_fd = -1;
+	p->epoll_fd = p->timer_fd = p->log_timer_fd = p->diag_fd = -1;
 	p->opened_ns = clock_now_ns();
 	t->pid_ns = pidns_own();
 	p->own_cpu_ns = own_cpu_ns();
@@ -215,7 +222,7 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 		rc = err_sys(err, errno, "cannot make an epoll descriptor");
 	/* Before the kernel's probes, which take what descriptors there are. */
 	if (rc == 0)
-		rc = open_timer(p, err);
+		rc = open_timers(p, err);
 	if (rc == 0) {
 		add_root(p);
 		choose(p);
@@ -318,9 +325,11 @@ void probe_drain(struct probe *p)
 
 	if (p->stopped)
 		return;
+	log_calm(p);
 	/* The events are taken here, so that what is edge-triggered becomes quiet. */
 	epoll_wait(p->epoll_fd, ev, 8, 0);
 	take(p, false);
+	log_look_again(p);
 	if (read(p->timer_fd, &ticks, sizeof(ticks)) == sizeof(ticks))
 		sample(p);
 }
@@ -388,6 +397,8 @@ void probe_close(struct probe *p)
 	listen_free(p);
 	if (p->timer_fd >= 0)
 		close(p->timer_fd);
+	if (p->log_timer_fd >= 0)
+		close(p->log_timer_fd);
 	if (p->epoll_fd >= 0)
 		close(p->epoll_fd);
 	free(p);

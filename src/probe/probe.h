@@ -25,6 +25,9 @@ struct probe_options {
 	 * kernel encodes it, st_ino): only writes to these are log.
 	 */
 	uint64_t log_dev[2], log_ino[2];
+	/* Told of each of their lines, also of those that are not kept; NULL: nobody. */
+	void (*line)(void *arg, const char *text, uint64_t at_ns);
+	void *line_arg;
 };
 
 /*

@@ -18,6 +18,7 @@
 #define KERNEL_PATH_BYTES   1024u      /* names of one path */
 #define KERNEL_NAME_MAX	    256u       /* one name, NUL included */
 #define KERNEL_COMMAND_MAX  1024u      /* bytes of a command line that are kept */
+#define KERNEL_LOG_CALM_NS  5000000u   /* a write of log wakes coldprof once in so long */
 #define KERNEL_LOG_MAX	    4096u      /* bytes of one write that are kept as log */
 #define KERNEL_COMM_MAX	    16u
 
@@ -173,6 +174,7 @@ enum kernel_counter {
 	KERNEL_FAULT_ENDS,     /* faults, of files and others */
 	KERNEL_FAULTS_UNTIMED, /* an end without its start */
 	KERNEL_UNSEEN_MAPS,    /* mappings of files whose faults no program sees */
+	KERNEL_LOST_LINES,     /* writes of log that were left out to keep room in the ring */
 	KERNEL_COUNTERS,
 };
 

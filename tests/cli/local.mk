@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-CLI_TESTS = %D%/status.sh %D%/signals.sh %D%/sacred.sh %D%/ready.sh %D%/starts.sh %D%/killed.sh %D%/terminal.sh %D%/agree.sh %D%/tier.sh %D%/refused.sh
+CLI_TESTS = %D%/status.sh %D%/signals.sh %D%/sacred.sh %D%/ready.sh %D%/starts.sh %D%/killed.sh %D%/terminal.sh %D%/agree.sh %D%/tier.sh %D%/refused.sh %D%/chatty.sh
 TESTS += $(CLI_TESTS)
 EXTRA_DIST += $(CLI_TESTS) %D%/cli.sh %D%/jobs.py %D%/job_guest.py
 
