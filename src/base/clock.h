@@ -17,6 +17,15 @@ static inline uint64_t clock_now_ns(void)
 	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
+/* Nanoseconds since boot, sleep of the machine included; the clock of starts in /proc. */
+static inline uint64_t clock_boot_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
 /* Nanoseconds since the epoch; only for the one anchor of a run. */
 static inline uint64_t clock_wall_ns(void)
 {

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/proc.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
 
 bool proc_is_ours(void)
 {
@@ -33,4 +38,58 @@ void proc_path(char *buf, size_t size, int pid, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(buf + n, size - (size_t)n, fmt, ap);
 	va_end(ap);
+}
+
+int proc_stat(int pid, struct proc_stat *ret)
+{
+	char path[64], buf[1024], *open, *close, *field, *save = NULL;
+	struct proc_stat st = {.exit_code = -1};
+	ssize_t n;
+	int i;
+
+	proc_path(path, sizeof(path), pid, "stat");
+	n = io_read_small(path, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	/* The name may hold blanks and brackets: it ends at the last one. */
+	open = strchr(buf, '(');
+	close = strrchr(buf, ')');
+	if (!open || !close || close < open)
+		return -EPROTO;
+	snprintf(st.comm, sizeof(st.comm), "%.*s", (int)(close - open - 1), open + 1);
+	field = strtok_r(close + 1, " \n", &save);
+	for (i = 3; field; field = strtok_r(NULL, " \n", &save), i++) {
+		if (i == 3)
+			st.state = *field;
+		else if (i == 4)
+			st.ppid = (int32_t)strtol(field, NULL, 10);
+		else if (i == 22)
+			st.start_ticks = strtoull(field, NULL, 10);
+		else if (i == 52)
+			st.exit_code = (int32_t)strtol(field, NULL, 10);
+	}
+	*ret = st;
+	return 0;
+}
+
+char proc_thread_state(int pid, int tid)
+{
+	char path[64], buf[256], *close;
+
+	proc_path(path, sizeof(path), pid, "task/%d/stat", tid);
+	if (io_read_small(path, buf, sizeof(buf)) <= 0)
+		return '?';
+	close = strrchr(buf, ')');
+	return close && close[1] == ' ' ? close[2] : '?';
+}
+
+uint64_t proc_start_ns(const struct proc_stat *st)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t boot_ns =
+		st->start_ticks / hz * NS_PER_SEC + st->start_ticks % hz * (NS_PER_SEC / hz);
+	/* What the machine slept; a little below 0 where it never did, as the two are read in turn. */
+	int64_t slept_ns = (int64_t)(clock_boot_ns() - clock_now_ns());
+
+	return (int64_t)boot_ns > slept_ns ? boot_ns - (uint64_t)slept_ns : 0;
 }

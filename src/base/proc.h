@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths under /proc, which may be that of another pid namespace than ours. */
+/* What /proc, which may be that of another pid namespace than ours, tells of a process. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Does /proc number processes as we do? False too where it is not mounted. Asked once. */
 bool proc_is_ours(void);
@@ -13,3 +14,18 @@ bool proc_is_ours(void);
  */
 void proc_path(char *buf, size_t size, int pid, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+struct proc_stat {
+	char state; /* as ps(1) shows it: R, S, D, Z, … */
+	int32_t ppid;
+	uint64_t start_ticks; /* since boot; with the pid it names one process */
+	int32_t exit_code;    /* as wait(2) gives it; -1 the kernel does not show it */
+	char comm[64];
+};
+
+/* Returns: 0, or -errno (-ESRCH and -ENOENT: gone). */
+int proc_stat(int pid, struct proc_stat *ret);
+/* The state of one of its threads; ? it cannot be had. */
+char proc_thread_state(int pid, int tid);
+/* When it began, on CLOCK_MONOTONIC: rounded down to a tick, a hundredth of a second. */
+uint64_t proc_start_ns(const struct proc_stat *st);

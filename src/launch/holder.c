@@ -35,16 +35,9 @@ static void drop_capabilities(void)
 
 static pid_t parent_of(pid_t pid)
 {
-	char path[32], text[512], *close;
-	int parent = 0;
+	struct proc_stat st;
 
-	proc_path(path, sizeof(path), pid, "stat");
-	if (io_read_small(path, text, sizeof(text)) < 0)
-		return 0;
-	close = strrchr(text, ')');
-	if (!close || sscanf(close + 1, " %*c %d", &parent) != 1)
-		return 0;
-	return parent;
+	return proc_stat(pid, &st) ? 0 : st.ppid;
 }
 
 /*

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,46 +21,24 @@ struct one {
 	pid_t pid, parent;
 	uint64_t start_ns;
 	bool zombie, ours;
-	char comm[32];
+	char comm[64];
 };
 
 typedef VEC(struct one) one_list;
 
-static uint64_t monotonic_of_ticks(unsigned long long ticks)
-{
-	uint64_t since_boot = (uint64_t)ticks * (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
-	struct timespec boot;
-	uint64_t boot_ns, offset;
-
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	boot_ns = (uint64_t)boot.tv_sec * NS_PER_SEC + (uint64_t)boot.tv_nsec;
-	offset = boot_ns - clock_now_ns();
-	return since_boot > offset ? since_boot - offset : 0;
-}
-
 static bool read_one(pid_t pid, struct one *ret)
 {
-	char path[40], text[1024], *open, *close, state;
-	unsigned long long ticks;
-	struct one o = {.pid = pid};
-	int parent;
+	struct proc_stat st;
 
-	proc_path(path, sizeof(path), pid, "stat");
-	if (io_read_small(path, text, sizeof(text)) < 0)
+	if (proc_stat(pid, &st))
 		return false;
-	open = strchr(text, '(');
-	close = strrchr(text, ')');
-	if (!open || !close ||
-	    sscanf(close + 1,
-		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-		   "%llu",
-		   &state, &parent, &ticks) != 3)
-		return false;
-	o.parent = parent;
-	o.zombie = state == 'Z' || state == 'X';
-	o.start_ns = monotonic_of_ticks(ticks);
-	snprintf(o.comm, sizeof(o.comm), "%.*s", (int)(close - open - 1), open + 1);
-	*ret = o;
+	*ret = (struct one){
+		.pid = pid,
+		.parent = st.ppid,
+		.start_ns = proc_start_ns(&st),
+		.zombie = st.state == 'Z' || st.state == 'X',
+	};
+	snprintf(ret->comm, sizeof(ret->comm), "%s", st.comm);
 	return true;
 }
 

@@ -79,7 +79,6 @@ struct probe {
 	uint64_t period_ns, sample_cost_ns; /* of the sampler; the cost smoothed */
 	uint64_t opened_ns;
 	const char *barrier_exe; /* the root's program before its exec: ours; NULL not known */
-	int64_t boot_offset_ns;	 /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
 	uint64_t own_cpu_ns;	 /* of coldprof when the probe was ready */
 	uint64_t setup_cpu_ns;
 	struct proc *procs; /* by pid */
@@ -131,18 +130,7 @@ uint32_t pidns_own(void); /* inode; 0 unknown */
 void pidns_set(struct probe *p, struct proc *proc, uint32_t pid_ns, int32_t number);
 void pidns_look(struct probe *p, struct proc *proc);
 
-/* procfs.c: everything that /proc tells of one process. */
-struct proc_stat {
-	char state;
-	int32_t ppid;
-	uint64_t start_ticks;
-	int32_t exit_code; /* as wait(2) gives it; -1 the kernel does not show it */
-	char comm[64];
-};
-/* Returns: 0, or -errno (-ESRCH and -ENOENT: gone). */
-int procfs_stat(int32_t pid, struct proc_stat *ret_stat);
-/* As ps(1) shows it: R on a CPU or waiting for one, S asleep, …; ? it cannot be had. */
-char procfs_thread_state(int32_t pid, int32_t tid);
+/* procfs.c: what else /proc tells of one process. */
 /* The executable's path into `buf`. Returns: 0 or -errno. */
 int procfs_exe(int32_t pid, char *buf, size_t size);
 /*

@@ -27,15 +27,6 @@
 #define DRAIN_PERIOD_NS	 (500 * NS_PER_MS) /* full rings and what is urgent wake coldprof earlier */
 #define TITLE_PERIOD_NS	 NS_PER_SEC
 
-static int64_t boot_offset(void)
-{
-	struct timespec boot;
-
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (int64_t)((uint64_t)boot.tv_sec * NS_PER_SEC + (uint64_t)boot.tv_nsec -
-			 clock_now_ns());
-}
-
 static uint64_t own_cpu_ns(void)
 {
 	struct timespec ts;
@@ -104,7 +95,7 @@ static void add_root(struct probe *p)
 	char exe[PATH_MAX];
 	struct proc_stat st = {.ppid = getpid(), .comm = "coldprof"};
 	struct proc *root;
-	int rc = procfs_stat(p->opt.root_pid, &st);
+	int rc = proc_stat(p->opt.root_pid, &st);
 
 	/* Where /proc is not mounted the command runs all the same. */
 	if (rc < 0 && !proc_is_ours())
@@ -216,7 +207,6 @@ int probe_open(const struct probe_options *opt, struct trace *t, struct probe **
 	p->opened_ns = clock_now_ns();
 	t->pid_ns = pidns_own();
 	p->own_cpu_ns = own_cpu_ns();
-	p->boot_offset_ns = boot_offset();
 	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll_fd < 0)
 		rc = err_sys(err, errno, "cannot make an epoll descriptor");

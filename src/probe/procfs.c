@@ -15,49 +15,6 @@
 #include "base/proc.h"
 #include "base/str.h"
 
-int procfs_stat(int32_t pid, struct proc_stat *ret_stat)
-{
-	char path[64], buf[1024], *open, *close, *field;
-	struct proc_stat st = {.exit_code = -1};
-	ssize_t n;
-	int i;
-
-	proc_path(path, sizeof(path), pid, "stat");
-	n = io_read_small(path, buf, sizeof(buf));
-	if (n < 0)
-		return (int)n;
-	/* The name may hold blanks and brackets: it ends at the last one. */
-	open = strchr(buf, '(');
-	close = strrchr(buf, ')');
-	if (!open || !close || close < open)
-		return -EPROTO;
-	snprintf(st.comm, sizeof(st.comm), "%.*s", (int)(close - open - 1), open + 1);
-	field = strtok(close + 1, " \n");
-	for (i = 3; field; field = strtok(NULL, " \n"), i++) {
-		if (i == 3)
-			st.state = *field;
-		else if (i == 4)
-			st.ppid = (int32_t)strtol(field, NULL, 10);
-		else if (i == 22)
-			st.start_ticks = strtoull(field, NULL, 10);
-		else if (i == 52)
-			st.exit_code = (int32_t)strtol(field, NULL, 10);
-	}
-	*ret_stat = st;
-	return 0;
-}
-
-char procfs_thread_state(int32_t pid, int32_t tid)
-{
-	char path[64], buf[256], *close;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	if (io_read_small(path, buf, sizeof(buf)) <= 0)
-		return '?';
-	close = strrchr(buf, ')');
-	return close && close[1] == ' ' ? close[2] : '?';
-}
-
 int procfs_exe(int32_t pid, char *buf, size_t size)
 {
 	static const char deleted[] = " (deleted)";

@@ -24,14 +24,6 @@
 #define READ_AT_MOST_NS (NS_PER_MS / 2)
 #define READ_TRIES	4
 
-static uint64_t ticks_to_mono(const struct probe *p, uint64_t ticks)
-{
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t boot = ticks / hz * NS_PER_SEC + ticks % hz * (NS_PER_SEC / hz);
-
-	return boot - (uint64_t)p->boot_offset_ns;
-}
-
 static void child_seen(void *arg, int32_t pid)
 {
 	struct probe *p = arg;
@@ -39,12 +31,12 @@ static void child_seen(void *arg, int32_t pid)
 	struct proc_stat st;
 	uint64_t start_ns;
 
-	if (procfs_stat(pid, &st) < 0)
+	if (proc_stat(pid, &st) < 0)
 		return;
 	if (proc && proc->ticks == st.start_ticks)
 		return;
 	/* The kernel tells the start in ticks, rounded down: never before the parent's. */
-	start_ns = ticks_to_mono(p, st.start_ticks);
+	start_ns = proc_start_ns(&st);
 	proc = tree_find(p, st.ppid);
 	if (proc && start_ns < p->trace->processes.v[proc->index].start_ns)
 		start_ns = p->trace->processes.v[proc->index].start_ns;
@@ -68,7 +60,7 @@ static void look(struct probe *p, struct proc *proc, uint64_t now_ns)
 	char exe[PATH_MAX];
 	struct proc_stat st;
 
-	if (procfs_stat(proc->pid, &st) < 0 || (proc->ticks && st.start_ticks != proc->ticks)) {
+	if (proc_stat(proc->pid, &st) < 0 || (proc->ticks && st.start_ticks != proc->ticks)) {
 		tree_exit(p, proc, now_ns, -1);
 		return;
 	}
@@ -107,7 +99,7 @@ void sample_tree(struct probe *p, uint64_t now_ns)
  */
 static bool is_queued(const struct proc *proc, const struct thread *th)
 {
-	return (th->queued || !th->idle) && procfs_thread_state(proc->pid, th->tid) == 'R';
+	return (th->queued || !th->idle) && proc_thread_state(proc->pid, th->tid) == 'R';
 }
 
 static void thread_took(struct probe *p, struct proc *proc, struct thread *th, uint64_t cpu_ns,

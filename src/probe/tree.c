@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/proc.h"
 #include "base/str.h"
 #include "model/model.h"
 
@@ -97,7 +98,7 @@ void tree_gone(struct probe *p, struct proc *proc, uint64_t at_ns)
 	int32_t status = -1;
 
 	/* As long as nobody waited for it, the kernel still shows how it ended. */
-	if (procfs_stat(proc->pid, &st) == 0 && st.state == 'Z')
+	if (proc_stat(proc->pid, &st) == 0 && st.state == 'Z')
 		status = st.exit_code;
 	tree_exit(p, proc, at_ns, status);
 }

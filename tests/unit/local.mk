@@ -67,3 +67,13 @@ check_PROGRAMS += tests/unit/ready_test
 TESTS += tests/unit/ready_test
 tests_unit_ready_test_SOURCES = %D%/ready_test.c
 tests_unit_ready_test_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/unit/proc_test
+TESTS += tests/unit/proc_test
+tests_unit_proc_test_SOURCES = %D%/proc_test.c
+tests_unit_proc_test_LDADD = $(ROOM_LIBS)
+
+check_PROGRAMS += tests/unit/living_test
+TESTS += tests/unit/living_test
+tests_unit_living_test_SOURCES = %D%/living_test.c
+tests_unit_living_test_LDADD = $(ROOM_LIBS)
