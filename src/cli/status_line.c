@@ -2,9 +2,9 @@
 #include "cli/status_line.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,9 +12,11 @@
 #include "base/str.h"
 #include "cli/record.h"
 #include "launch/ready.h"
+#include "render/table.h"
 
-#define DRAW_NS (NS_PER_SEC / 4)
-#define LOOK_NS NS_PER_SEC
+#define DRAW_NS	 (NS_PER_SEC / 4)
+#define LOOK_NS	 NS_PER_SEC
+#define SHORTEST 12 /* columns for a mark */
 
 int status_line_open(void)
 {
@@ -76,11 +78,33 @@ static enum item present_item(const struct start *s)
 	return item;
 }
 
+/* A line that is wider than the terminal would not be cleared whole. */
+static void add_line(const struct start *s, uint64_t now_ns, size_t columns, struct str *ret)
+{
+	char waits[256];
+	struct str text = {0};
+
+	str_addf(&text, "coldprof: %.0f s, %s; waiting for ",
+		 (double)(now_ns - s->trace.run.start_ns) / (double)NS_PER_SEC,
+		 item_title(s->line.present));
+	ready_waits_for(s->ready, waits, sizeof(waits));
+	text_shorten(&text, waits, columns > text.n + SHORTEST ? columns - text.n : SHORTEST,
+		     false);
+	text_shorten(ret, str_get(&text), columns, false);
+	str_free(&text);
+}
+
+static size_t columns_of(int fd)
+{
+	struct winsize size;
+
+	return !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col > 1 ? size.ws_col : 80;
+}
+
 void status_line_draw(int fd, struct start *s, uint64_t now_ns)
 {
-	char line[160], waits[64];
+	struct str line = {0};
 	uint64_t begun_ns;
-	int n;
 
 	if (fd < 0 || now_ns < s->line.next_draw_ns || tcgetpgrp(fd) != getpgrp())
 		return;
@@ -90,11 +114,10 @@ void status_line_draw(int fd, struct start *s, uint64_t now_ns)
 		s->line.present = present_item(s);
 		s->line.next_item_ns = now_ns + LOOK_NS + 50 * (clock_now_ns() - begun_ns);
 	}
-	n = snprintf(line, sizeof(line), "\r\033[Kcoldprof: %.0f s, %s; waiting for %s",
-		     (double)(now_ns - s->trace.run.start_ns) / (double)NS_PER_SEC,
-		     item_title(s->line.present), ready_waits_for(s->ready, waits, sizeof(waits)));
-	if (n > 0)
-		io_write_all(fd, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+	str_add(&line, "\r\033[K");
+	add_line(s, now_ns, columns_of(fd) - 1, &line);
+	io_write_all(fd, line.s, line.n);
+	str_free(&line);
 	s->line.drawn = true;
 }
 

@@ -36,6 +36,13 @@ seen=$(timeout "$limit" python3 "$tmp/on_terminal.py" "$tmp/go" "waiting for" \
 like "apart from the guest's output there is a status line" "$seen" 'coldprof: [0-9]+ s, process init; waiting for'
 is "nothing of it in the guest's output" "$(cat "$tmp/out")" guest
 unlike "nor in what is redirected with it" "$(cat "$tmp/err")" '; waiting for'
+# What is wider than the terminal would wrap, and its first rows stay there.
+for columns in 20 80; do
+	seen=$(timeout "$limit" python3 "$tmp/on_terminal.py" "$tmp/go" "coldprof: " "stty cols $columns
+		$coldprof --db $db --until 'log:$(printf %0100d 7)' -- $guest >$tmp/out 2>$tmp/err")
+	ok "a status line fits into $columns columns" test "$(printf '%s\n' "$seen" | tr '\r' '\n' |
+		sed 's/^.\[K//' | wc -L)" -lt "$columns"
+done
 seen=$(timeout "$limit" python3 "$tmp/on_terminal.py" "$tmp/go" "" "$coldprof --db $db -- $guest")
 unlike "on the guest's own terminal there is none" "$seen" '; waiting for'
 is "whose lines stay whole" "$(printf '%s\n' "$seen" | tr -d '\r' | grep -c '^guest$')" 2
