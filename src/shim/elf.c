@@ -13,6 +13,7 @@ struct object {
 	uintptr_t base;
 	const ElfW(Sym) * symbols;
 	const char *strings;
+	size_t strings_bytes;
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
 	const ElfW(Half) * versions;
@@ -48,6 +49,8 @@ static bool open_dynamic(uintptr_t base, const ElfW(Dyn) * dyn, struct object *r
 			o.symbols = p;
 		else if (dyn->d_tag == DT_STRTAB)
 			o.strings = p;
+		else if (dyn->d_tag == DT_STRSZ)
+			o.strings_bytes = dyn->d_un.d_val;
 		else if (dyn->d_tag == DT_GNU_HASH)
 			o.gnu_hash = p;
 		else if (dyn->d_tag == DT_HASH)
@@ -300,6 +303,8 @@ void *elf_beside(const void *address, const char *name)
 	return s.found;
 }
 
+#define SYMBOLS_BYTES_MAX ((size_t)1 << 20)
+
 struct reference {
 	const void *inside;
 	const char *name, *version;
@@ -325,24 +330,40 @@ static const char *version_needed(const struct object *o, unsigned version)
 	return NULL;
 }
 
+/*
+ * How many symbols are to be looked through for what an object only refers to: that comes before
+ * what it has. A table of an object that has nothing tells nothing; the strings are behind the
+ * symbols then.
+ */
+static size_t symbols_to_see(const struct object *o)
+{
+	uintptr_t from = (uintptr_t)o->symbols, to = (uintptr_t)o->strings;
+
+	if (o->sysv_hash)
+		return o->sysv_hash[1];
+	if (o->gnu_hash[1] > 1)
+		return o->gnu_hash[1];
+	return to > from && to - from <= SYMBOLS_BYTES_MAX ? (to - from) / sizeof(ElfW(Sym)) : 0;
+}
+
 static int count_references(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct reference *r = arg;
-	uint32_t first;
 	struct object o;
+	size_t n;
 
 	(void)size;
 	if (!holds(info, r->inside))
 		return 0;
 	if (!open_object(info, &o) || !o.versions)
 		return 1;
-	/* What an object only refers to comes before what it has; the old table tells the end alone. */
-	first = o.gnu_hash ? o.gnu_hash[1] : o.sysv_hash[1];
-	for (uint32_t i = 1; i < first; i++) {
+	n = symbols_to_see(&o);
+	for (size_t i = 1; i < n; i++) {
 		const ElfW(Sym) *s = &o.symbols[i];
 		const char *version;
 
-		if (s->st_shndx != SHN_UNDEF || !text_same(o.strings + s->st_name, r->name))
+		if (s->st_shndx != SHN_UNDEF || s->st_name >= o.strings_bytes ||
+		    !text_same(o.strings + s->st_name, r->name))
 			continue;
 		version = version_needed(&o, o.versions[i] & ~HIDDEN);
 		if (version && text_same(version, r->version))

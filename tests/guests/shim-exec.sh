@@ -47,6 +47,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 else
 	skip "posix_spawn of what has no head, as of old: sh ran it" "one posix_spawn alone on this machine"
 fi
+same "the same by a program without symbols of its own" "$guests/spawn-old" "$tmp/headless"
 same "every exec of nothing" "$execs" "$tmp/empty" two
 same "every exec of what is not there" "$execs" "$tmp/missing" two
 same "every exec of a folder" "$execs" "$tmp" two

@@ -32,7 +32,7 @@ SHIM_TESTS = %D%/shim-abi.sh %D%/shim-cuda.sh %D%/shim-exec.sh %D%/shim-guests.s
 TESTS += $(SHIM_TESTS)
 EXTRA_DIST += $(SHIM_TESTS) %D%/shim.sh %D%/plain.c %D%/abi.cc
 
-check_PROGRAMS += %D%/stunts %D%/execs %D%/execs-old %D%/depth
+check_PROGRAMS += %D%/stunts %D%/execs %D%/execs-old %D%/spawn-old %D%/depth
 # Bound at its start: what the loader does at a first call is not the call's.
 tests_guests_depth_SOURCES = %D%/depth.c
 tests_guests_depth_CFLAGS = -std=gnu17 $(WARN_CFLAGS)
@@ -44,6 +44,9 @@ tests_guests_execs_LDFLAGS =
 tests_guests_execs_old_SOURCES = %D%/execs.c
 tests_guests_execs_old_CFLAGS = $(tests_guests_execs_CFLAGS) -DOLD_SPAWN
 tests_guests_execs_old_LDFLAGS =
+tests_guests_spawn_old_SOURCES = %D%/spawn-old.c
+tests_guests_spawn_old_CFLAGS = -std=gnu17 $(WARN_CFLAGS) -fno-pie
+tests_guests_spawn_old_LDFLAGS = -no-pie
 tests_guests_stunts_SOURCES = %D%/stunts.c
 tests_guests_stunts_CFLAGS = -std=gnu17 $(WARN_CFLAGS) -O1
 tests_guests_stunts_LDFLAGS =
