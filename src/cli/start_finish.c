@@ -79,6 +79,18 @@ static void root_began(struct start *s)
 		root->start_ns = root->exec_ns = s->launch.exec_ns;
 }
 
+/* A line that is waited for in vain may have come. */
+static void line_unseen(struct start *s)
+{
+	struct trace *t = &s->trace;
+
+	if (s->rec->mark.kind == MARK_LOG && !t->run.ready_mark && !(t->saw & SAW_LOG))
+		trace_note(t, "launch", "warning", UNKNOWN,
+			   "the line of %s may have come unseen: without kernel probes those that "
+			   "C's stdio writes are not seen",
+			   s->rec->mark.text);
+}
+
 static int work(struct start *s)
 {
 	struct trace *t = &s->trace;
@@ -100,6 +112,7 @@ static int work(struct start *s)
 		cli_say("the records could not be read: %s", err.msg);
 	}
 	state_judge(t, s->cold_wanted);
+	line_unseen(s);
 	outside_end(s);
 	have_ledger = !attribute(t, t->run.end_ns, &ledger);
 	err = (struct err){0};

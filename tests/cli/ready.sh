@@ -193,6 +193,11 @@ else
 fi
 is "log: the guest's output is untouched" "$(cat "$tmp/out")" "the server is up"
 
+begin --tier 0 --until log:never --timeout 1 -- "$serve"
+finish
+like "log: without kernel probes a line may come unseen, and that is said" "$(tr -s '\n ' '  ' <"$tmp/err")" \
+	"the line of log:never may have come unseen"
+
 touch "$tmp/old"
 begin --until "file:$tmp/old" --timeout 1 -- "$serve"
 finish
