@@ -2,6 +2,7 @@
 # A libcuda.so.1 for machines without a GPU; never installed, found in its build folder.
 noinst_LTLIBRARIES += %D%/libcuda.la
 %C%_libcuda_la_SOURCES = \
+	%D%/copy.c \
 	%D%/entries.def \
 	%D%/fake.h %D%/fakecuda.h \
 	%D%/memory.c \
