@@ -31,7 +31,7 @@ static CUresult copy(const char *symbol, void *to, const void *from, const void 
 	} else {
 		cost = fake_rate_ns(size, m->pageable_gbps);
 	}
-	fake_spend(start, m->h2d + cost, FAKE_SPIN);
+	fake_spend(start, (host == to ? m->d2h : m->h2d) + cost, FAKE_SPIN);
 	return CUDA_OK;
 }
 

@@ -129,8 +129,12 @@ static void test_copies(void)
 	is_int(c_h2d(p, host, SIZE), CUDA_OK, "a pageable copy");
 	sync_ns = now_ns() - start;
 	ok(sync_ns >= SIZE, "takes the time of 1 GB/s (%" PRIu64 " ns)", sync_ns);
+	start = now_ns();
 	c_d2h(back, p, SIZE);
+	sync_ns = now_ns() - start;
 	ok(!memcmp(host, back, SIZE), "and its bytes come back");
+	ok(sync_ns >= 15000000 + SIZE, "in the time that such a call takes (%" PRIu64 " ns)",
+	   sync_ns);
 	is_int(c_host_alloc(&pinned, SIZE, 0), CUDA_OK, "pinned memory");
 	memset(pinned, 7, SIZE);
 	c_stream_create(&s, 0);
@@ -210,7 +214,7 @@ int main(int argc, char **argv)
 	(void)argv;
 	if (argc == 1)
 		setenv("FAKECUDA",
-		       "cuInit=1ms,ctx=1ms,pageable_gbps=1,h2d_gbps=0.05,module=4ms,"
+		       "cuInit=1ms,ctx=1ms,d2h=15ms,pageable_gbps=1,h2d_gbps=0.05,module=4ms,"
 		       "first_launch=2ms,devices=2,mem_gb=1",
 		       1);
 	snprintf(path, sizeof(path), "%s/tests/fakecuda/.libs/libcuda.so.1", top ? top : ".");
