@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/io.h"
+
+#define LISTENING 0x0a /* TCP_LISTEN */
 
 bool proc_is_ours(void)
 {
@@ -92,4 +96,47 @@ uint64_t proc_start_ns(const struct proc_stat *st)
 	int64_t slept_ns = (int64_t)(clock_boot_ns() - clock_now_ns());
 
 	return (int64_t)boot_ns > slept_ns ? boot_ns - (uint64_t)slept_ns : 0;
+}
+
+bool proc_has_socket(int pid, unsigned long inode)
+{
+	char path[64], want[40], link[64];
+	const struct dirent *d;
+	bool found = false;
+	DIR *dir;
+
+	proc_path(path, sizeof(path), pid, "fd");
+	snprintf(want, sizeof(want), "socket:[%lu]", inode);
+	dir = opendir(path);
+	while (dir && !found && (d = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), d->d_name, link, sizeof(link) - 1);
+
+		link[n > 0 ? n : 0] = '\0';
+		found = !strcmp(link, want);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+bool proc_next_listener(char **at, struct proc_listener *ret)
+{
+	for (char *line = strsep(at, "\n"); line; line = strsep(at, "\n")) {
+		struct proc_listener l = {.family = AF_INET6};
+		unsigned port, state;
+		char hex[40];
+
+		if (sscanf(line, " %*d: %39[0-9A-F]:%x %*s %x %*s %*s %*s %*d %*d %lu", hex, &port,
+			   &state, &l.inode) != 4 ||
+		    state != LISTENING)
+			continue;
+		l.port = (uint16_t)port;
+		if (strlen(hex) == 8)
+			l.family = AF_INET;
+		for (int i = 0; i < 4 && sscanf(hex + 8 * i, "%8x", &l.address[i]) == 1; i++)
+			;
+		*ret = l;
+		return true;
+	}
+	return false;
 }

@@ -29,3 +29,19 @@ int proc_stat(int pid, struct proc_stat *ret);
 char proc_thread_state(int pid, int tid);
 /* When it began, on CLOCK_MONOTONIC: rounded down to a tick, a hundredth of a second. */
 uint64_t proc_start_ns(const struct proc_stat *st);
+
+/* Has it a descriptor of the socket with this inode? False too where its descriptors may not be seen. */
+bool proc_has_socket(int pid, unsigned long inode);
+
+struct proc_listener {
+	unsigned long inode;
+	uint16_t port;
+	int family;	     /* AF_INET, AF_INET6 */
+	uint32_t address[4]; /* in network order; one word of AF_INET */
+};
+
+/*
+ * The next listening socket in a table of /proc/net/tcp or tcp6, of which *at is what
+ * is left: lines are cut off it. Returns: false when there is none.
+ */
+bool proc_next_listener(char **at, struct proc_listener *ret);

@@ -3,68 +3,24 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "base/proc.h"
 
 #define TABLE_MAX ((size_t)16 << 20)
-#define LISTENING 0x0a
-
-static bool holds(pid_t pid, unsigned long inode)
-{
-	char path[300], want[40], link[64];
-	struct dirent *d;
-	bool found = false;
-	DIR *dir;
-
-	proc_path(path, sizeof(path), pid, "fd");
-	snprintf(want, sizeof(want), "socket:[%lu]", inode);
-	dir = opendir(path);
-	while (dir && !found && (d = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), d->d_name, link, sizeof(link) - 1);
-
-		link[n > 0 ? n : 0] = '\0';
-		found = !strcmp(link, want);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-static void address_of(const char *hex, char *ret)
-{
-	struct in6_addr a6 = {0};
-	struct in_addr a4;
-	unsigned word;
-
-	if (strlen(hex) == 8) {
-		a4.s_addr = (in_addr_t)strtoul(hex, NULL, 16);
-		inet_ntop(AF_INET, &a4, ret, INET6_ADDRSTRLEN);
-		return;
-	}
-	for (int i = 0; i < 4 && sscanf(hex + 8 * i, "%8x", &word) == 1; i++)
-		a6.s6_addr32[i] = word;
-	inet_ntop(AF_INET6, &a6, ret, INET6_ADDRSTRLEN);
-}
 
 /* The inode of a socket that listens on `port`; 0 none. Begins behind *at. */
 static unsigned long next_socket(char **at, uint16_t port, char *ret_address)
 {
-	for (char *line = strsep(at, "\n"); line; line = strsep(at, "\n")) {
-		unsigned its_port, state;
-		unsigned long inode;
-		char hex[40];
+	struct proc_listener l;
 
-		if (sscanf(line, " %*d: %39[0-9A-F]:%x %*s %x %*s %*s %*s %*d %*d %lu", hex,
-			   &its_port, &state, &inode) != 4 ||
-		    state != LISTENING || its_port != port)
+	while (proc_next_listener(at, &l)) {
+		if (l.port != port)
 			continue;
-		address_of(hex, ret_address);
-		return inode;
+		inet_ntop(l.family, l.address, ret_address, INET6_ADDRSTRLEN);
+		return l.inode;
 	}
 	return 0;
 }
@@ -82,7 +38,7 @@ bool listen_find(const member_list *members, uint16_t port, pid_t *ret_pid, char
 		at = text;
 		while ((inode = next_socket(&at, port, ret_address))) {
 			vec_for_each (m, members) {
-				if (holds(m->pid, inode)) {
+				if (proc_has_socket(m->pid, inode)) {
 					*ret_pid = m->pid;
 					free(text);
 					return true;
@@ -121,7 +77,7 @@ bool listen_holder(uint16_t port, struct port_holder *ret)
 		pid_t pid = (pid_t)atoi(d->d_name);
 		char path[40];
 
-		if (pid <= 0 || !holds(pid, h.inode))
+		if (pid <= 0 || !proc_has_socket(pid, h.inode))
 			continue;
 		h.pid = pid;
 		proc_path(path, sizeof(path), pid, "comm");

@@ -2,14 +2,11 @@
 #include "probe/inside.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -46,31 +43,10 @@ void listen_add(struct probe *p, int32_t index, uint16_t port, uint64_t at_ns, u
 static struct proc *holder(struct probe *p, uint32_t inode)
 {
 	struct proc *proc, *next;
-	char want[64], path[320], link[64];
 
-	snprintf(want, sizeof(want), "socket:[%u]", inode);
-	HASH_ITER (hh, p->procs, proc, next) {
-		struct dirent *d;
-		DIR *dir;
-
-		proc_path(path, sizeof(path), proc->pid, "fd");
-		dir = opendir(path);
-		while (dir && (d = readdir(dir))) {
-			ssize_t n;
-
-			proc_path(path, sizeof(path), proc->pid, "fd/%s", d->d_name);
-			n = readlink(path, link, sizeof(link) - 1);
-			if (n <= 0)
-				continue;
-			link[n] = '\0';
-			if (!strcmp(link, want)) {
-				closedir(dir);
-				return proc;
-			}
-		}
-		if (dir)
-			closedir(dir);
-	}
+	HASH_ITER (hh, p->procs, proc, next)
+		if (proc_has_socket(proc->pid, inode))
+			return proc;
 	return NULL;
 }
 
@@ -152,27 +128,17 @@ static bool ask(struct probe *p, uint8_t family, uint64_t now_ns)
 	}
 }
 
-static void look_in(struct probe *p, const char *table, int family, uint64_t now_ns)
+static void look_in(struct probe *p, const char *table, uint64_t now_ns)
 {
-	char path[64], *text, *line, *save = NULL;
+	char path[64], *text, *at;
+	struct proc_listener l;
 
 	proc_path(path, sizeof(path), p->opt.root_pid, "net/%s", table);
 	if (io_read_file(path, 16 << 20, &text) < 0)
 		return;
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		uint32_t words[4] = {0};
-		unsigned port, state, inode;
-		char hex[40];
-		size_t i;
-
-		if (sscanf(line, " %*d: %39[0-9A-F]:%x %*s %x %*s %*s %*s %*d %*d %u", hex, &port,
-			   &state, &inode) != 4 ||
-		    state != TCP_LISTEN_STATE)
-			continue;
-		for (i = 0; i < 4 && sscanf(hex + 8 * i, "%8x", &words[i]) == 1; i++)
-			;
-		listening(p, inode, (uint16_t)port, family, words, now_ns);
-	}
+	at = text;
+	while (proc_next_listener(&at, &l))
+		listening(p, (uint32_t)l.inode, l.port, l.family, l.address, now_ns);
 	free(text);
 }
 
@@ -187,8 +153,8 @@ void listen_look(struct probe *p, uint64_t now_ns)
 	if (p->diag_fd >= 0 && ask(p, AF_INET, now_ns) && ask(p, AF_INET6, now_ns)) {
 		p->next_listen_ns = now_ns + period_ns;
 	} else {
-		look_in(p, "tcp", AF_INET, now_ns);
-		look_in(p, "tcp6", AF_INET6, now_ns);
+		look_in(p, "tcp", now_ns);
+		look_in(p, "tcp6", now_ns);
 		p->next_listen_ns = now_ns + TABLE_PERIOD_NS;
 	}
 	p->listen_looked_ns = now_ns;
