@@ -24,6 +24,9 @@
 #define PAGES	   (FILE_BYTES / 4096)
 #define READ_BYTES ((size_t)13 << 20)
 #define READ_SIZE  ((size_t)4096 * 13)
+#define NEARLY	   (FILE_BYTES / 100)
+/* Tier 0 sees one in 17, and of eight some go back where there is no order. */
+#define LEAST_FAULTS (17 * 8)
 
 enum how { IN_ORDER, AT_RANDOM, HUGE_PAGES, PLAIN, DIRECT, POPULATE, LOCKED, ADVISED, WRITTEN };
 
@@ -32,8 +35,9 @@ struct truth {
 	enum how how;
 	uint64_t start_ns, end_ns;
 	uint64_t minor, major, bytes, ops;
-	uint64_t huge;	   /* pages that the machine mapped meanwhile */
-	uint64_t delay_ns; /* ready to run, without a processor */
+	uint64_t huge;	     /* pages that the machine mapped meanwhile */
+	uint64_t delay_ns;   /* ready to run, without a processor */
+	uint64_t read_bytes; /* from storage, by the kernel's count; or UNKNOWN */
 	int error;
 	volatile uint64_t sum;
 };
@@ -112,6 +116,21 @@ static uint64_t delay_ns(void)
 	return delay;
 }
 
+/* What storage gave this thread, by the kernel's count; UNKNOWN where it does not tell. */
+static uint64_t read_bytes(void)
+{
+	FILE *f = fopen("/proc/thread-self/io", "re");
+	unsigned long long n = UNKNOWN;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "read_bytes: %llu", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
 /* Huge pages of files that the machine ever mapped. */
 static uint64_t huge_pages(void)
 {
@@ -135,8 +154,10 @@ static void guest(void *arg)
 					   : O_RDONLY;
 	int fd = open(truth->path, flags | O_CLOEXEC);
 	struct rusage before, after;
+	uint64_t read_before;
 
 	truth->huge = huge_pages();
+	read_before = read_bytes();
 	getrusage(RUSAGE_SELF, &before);
 	truth->delay_ns = delay_ns();
 	truth->start_ns = clock_now_ns();
@@ -150,6 +171,7 @@ static void guest(void *arg)
 	truth->delay_ns = delay_ns() - truth->delay_ns;
 	getrusage(RUSAGE_SELF, &after);
 	truth->huge = huge_pages() - truth->huge;
+	truth->read_bytes = read_before == UNKNOWN ? UNKNOWN : read_bytes() - read_before;
 	truth->minor = (uint64_t)(after.ru_minflt - before.ru_minflt);
 	truth->major = (uint64_t)(after.ru_majflt - before.ru_majflt);
 }
@@ -186,6 +208,7 @@ static void cold(void)
 {
 	int fd = open(truth->path, O_RDONLY | O_CLOEXEC);
 
+	fdatasync(fd); /* what is to be written yet stays */
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	close(fd);
 }
@@ -226,9 +249,18 @@ static void test_walk(int tier, enum how how, void (*prepare)(void))
 		ok(s.ops <= faults + 16 && s.ops + 64 >= faults,
 		   "faults of a %s walk, %s (tier %d)", how == AT_RANDOM ? "random" : "forward",
 		   prepare == cold ? "cold" : "cached", tier);
-	ok(how == AT_RANDOM ? s.modes & IO_MAPPED_RANDOM : s.modes == IO_MAPPED, "its order");
+	if (how == AT_RANDOM && !(o.t.saw & SAW_WAITS) && faults < LEAST_FAULTS)
+		skip(1, "of %llu faults too few are seen to tell an order",
+		     (unsigned long long)faults);
+	else
+		ok(how == AT_RANDOM ? s.modes & IO_MAPPED_RANDOM : s.modes == IO_MAPPED,
+		   "its order");
+	/* All that was not there; and what was taken meanwhile, which the kernel tells. */
 	if (o.t.saw & SAW_FILLS)
-		ok(within(s.storage_bytes + before, FILE_BYTES, 0.01),
+		ok(s.storage_bytes + before + NEARLY >= FILE_BYTES &&
+			   s.storage_bytes <= (truth->read_bytes == UNKNOWN ? FILE_BYTES - before
+									    : truth->read_bytes) +
+						      NEARLY,
 		   "bytes from storage are the file's");
 	else
 		skip(1, "page-cache fills are not seen");
