@@ -68,10 +68,12 @@ static int word_value(struct reader *rd, sqlite3_stmt *q, int i, int (*of)(const
 	const char *word = text_of(rd, sqlite3_column_int64(q, i));
 	int v = word ? of(word) : -1;
 
-	if (v < 0)
+	if (v < 0) {
 		err_set(rd->err, EINVAL,
 			"database '%s' holds the word '%s', which this coldprof does not know",
 			rd->s->path, word ? word : "(none)");
+		err_hint(rd->err, "coldprof list shows the other runs");
+	}
 	return v < 0 ? -EINVAL : v;
 }
 

@@ -26,8 +26,11 @@ static int from_folder(const char *dir, const char *name, char **ret_sql, struct
 
 	str_addf(&path, "%s/%s.sql", dir, name);
 	n = io_read_file(str_get(&path), REPORT_MAX_BYTES, ret_sql);
-	if (n < 0 && n != -ENOENT)
+	if (n < 0 && n != -ENOENT) {
 		err_sys(err, (int)-n, "cannot read report '%s'", str_get(&path));
+		err_hint(err, "COLDPROF_REPORTS names its folder; without it the built-in reports "
+			      "are shown");
+	}
 	str_free(&path);
 	return n < 0 ? (int)n : 0;
 }
@@ -124,6 +127,8 @@ int query_open(struct store *s, const char *name, const char *sql, int64_t run,
 	else
 		r = refuse_more(q, name, tail, err);
 	if (r < 0) {
+		err_hint(err, "a report is one SELECT of what coldprof-trace(5) tells, with :run "
+			      "for the run");
 		query_close(q);
 		return r;
 	}

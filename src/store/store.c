@@ -42,6 +42,13 @@ static int errno_of(int rc)
 	}
 }
 
+/* Where no better step is known. */
+static void hint_another(struct err *err)
+{
+	if (err && !err->hint[0])
+		err_hint(err, "give another file with --db");
+}
+
 int store_error(struct store *s, struct err *err, const char *doing)
 {
 	int rc = sqlite3_extended_errcode(s->db);
@@ -80,6 +87,8 @@ int store_error(struct store *s, struct err *err, const char *doing)
 		err_hint(err, "check the rights of the file and of its folder, or give another "
 			      "file with --db");
 		break;
+	default:
+		hint_another(err);
 	}
 	return -errnum;
 }
@@ -337,8 +346,10 @@ int store_open_within(const char *path, enum store_mode mode, int wait_ms, struc
 	int64_t version = 0;
 	int r = check_path(path, mode, err);
 
-	if (r < 0)
+	if (r < 0) {
+		hint_another(err);
 		return r;
+	}
 	s = xcalloc(1, sizeof(*s));
 	s->path = xstrdup(path);
 	s->wait_ms = wait_ms;
@@ -364,6 +375,7 @@ int store_open_within(const char *path, enum store_mode mode, int wait_ms, struc
 		r = store_exec(s, "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF", "open",
 			       err);
 	if (r < 0) {
+		hint_another(err);
 		s->writes = false;
 		store_close(s);
 		return r;

@@ -164,6 +164,11 @@ COLDPROF_REPORTS=$tmp/own status "nor hide a second statement" 125 "$coldprof" r
 printf 'SELECT a FROM nowhere;\n' >"$tmp/own/mine.sql"
 COLDPROF_REPORTS=$tmp/own status "nor be wrong" 125 "$coldprof" report mine --run 1
 like "it is named, with the reason" "$(cat "$tap_err")" "report 'mine' is refused: no such table: nowhere"
+like "and the next step" "$(cat "$tap_err")" 'hint: a report is one SELECT'
+rm "$tmp/own/mine.sql"
+mkdir "$tmp/own/mine.sql"
+COLDPROF_REPORTS=$tmp/own status "nor be a folder" 125 "$coldprof" report mine --run 1
+like "which says where it is looked for" "$(cat "$tap_err")" 'hint: COLDPROF_REPORTS names its folder'
 for f in "$top_srcdir"/reports/*.sql; do
 	sed -n 2p "$f" | grep -q '^-- question: .*[?]$' && grep -q '^-- caveat: ' "$f" || echo "$f"
 done >"$tmp/bad"

@@ -18,6 +18,7 @@ static void refused(const char *path, enum store_mode mode, const char *words, c
 
 	if (!ok(r < 0 && !s && strstr(err.msg, words), "%s is refused", name))
 		diag("got %d: %s", r, err.msg);
+	ok(err.hint[0], "with the next step (%s)", err.hint);
 	if (r == 0)
 		store_close(s);
 }
