@@ -3,9 +3,10 @@
  * Whom the shim is handed to. The loader complains on the guest's standard error about a library
  * that it cannot load, and a seccomp filter ends a child for what the shim would call. So each exec
  * first looks at what it is about to run, and at the shim as that will find it: where it could not
- * be loaded (another word size, a root or a user that cannot reach it), or once this process has
- * closed itself in, our own entry of LD_PRELOAD is left out and all else stays. So does each
- * posix_spawn, of which the child's own changes before its exec (its folder, its ids) are not known.
+ * be loaded (another word size or machine, a root or a user that cannot reach it), or once this
+ * process has closed itself in, our own entry of LD_PRELOAD is left out and all else stays. So does
+ * each posix_spawn, of which the child's own changes before its exec (its folder, its ids) are not
+ * known.
  */
 #include "shim/shim.h"
 
