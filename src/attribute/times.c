@@ -3,7 +3,6 @@
 #include "attribute/world.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * On a CPU, ready to be on one, or at its storage: a thread

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The work view: how long each item was busy, over all threads and processes. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "attribute/rows.h"
 #include "attribute/world.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* End a guest that is ready: let it write its caches, ask it, wait for all of it, then kill. */
 #include <signal.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "cli/cli.h"

@@ -9,7 +9,6 @@
  * do not, since a copy from pageable memory faults inside the call.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "ingest/inside.h"
 

@@ -5,7 +5,6 @@
  * time but used no device.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "ingest/inside.h"
 

@@ -2,7 +2,6 @@
 #include "ingest/ingest.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "engine/engine.h"

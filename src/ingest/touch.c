@@ -4,7 +4,6 @@
  * than any count of faults, and where faults are not seen at all the only word on it.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "ingest/inside.h"
 

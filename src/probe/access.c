@@ -3,7 +3,6 @@
 #include "probe/inside.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "model/model.h"
