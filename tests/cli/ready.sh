@@ -291,4 +291,13 @@ like "survivors: named" "$(cat "$tmp/err")" "live on: [0-9]+ \\($(printf %.40s "
 worker=$(pgrep -f "^$serve --worker --exit 3")
 ok "survivors: not touched" kill -0 "$worker"
 kill -KILL "$worker"
+
+# One that left its parent and lost its environment is known by what was seen of it before: here, that it listened.
+mkfifo "$tmp/asked"
+begin --until "http:$port" -- sh -c 'env -i "$1" --port "$2" --first 503 --hits "$3" & read -r line <"$3"; exit 3' sh \
+	"$serve" "$port" "$tmp/asked"
+finish
+is "a survivor without its environment: status" "$end" 3
+like "a survivor without its environment: named" "$(cat "$tmp/err")" "live on: [0-9]+ \\($(printf %.40s "$serve")"
+pkill -KILL -f "^$serve --port $port --first 503 --hits $tmp/asked"
 done_testing
