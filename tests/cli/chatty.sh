@@ -19,11 +19,15 @@ of()
 {
 	sed -n "s/^$1:[^0-9]*\([0-9]*\).*/\1/p" "$tmp/told"
 }
-n=200000
+# At tier 0 the shim tells the lines, and they share its memory with all else: so many of them fit.
+run -q --until exit -- true
+tier=$(ask 'select tier from run')
+n=10000
+[ "$tier" = 0 ] || n=200000
 run -n 1 -q --until 'log:the last one' -- python3 "$tmp/chatty.py" $n "$tmp/told" >"$tmp/out" 2>"$tmp/err"
 is "ready by its last line" "$?" 0
 is "all of them came out" "$(wc -l <"$tmp/out")" $((n + 1))
-if [ "$(ask 'select tier from run')" = 1 ]; then
+if [ "$tier" = 1 ]; then
 	ok "woken less than once in ten lines" test "$(of voluntary_ctxt_switches)" -lt $((n / 10))
 	ok "at most 64 MiB of memory" test "$(of VmHWM)" -lt 65536
 else
