@@ -10,11 +10,6 @@
 #include "ingest/inside.h"
 
 /*
- * What one fault can map of a file that is in the page
- * cache (fault_around_bytes, the kernel's default).
- */
-#define FAULT_AROUND_BYTES UINT64_C(65536)
-/*
  * In a forward walk, untouched-looking ranges up to
  * this long lie in one large folio or readahead window.
  */
@@ -23,7 +18,7 @@
  * Where faults are sampled: as many of two threads can
  * have gone unseen before the first that was seen.
  */
-#define UNSEEN_FAULTS 34
+#define UNSEEN_FAULTS (2 * FAULTS_SAMPLED)
 /* Fewer faults do not tell how a mapping is walked. */
 #define RANDOM_FAULTS 64
 

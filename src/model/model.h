@@ -109,6 +109,11 @@ enum file_class {
 #define UNKNOWN	 UINT64_MAX
 #define NO_INDEX (-1)
 
+/* What one fault can map of a file that is in the page cache (fault_around_bytes, the kernel's default). */
+#define FAULT_AROUND_BYTES UINT64_C(65536)
+/* Of faults that waited for nothing tier 0 sees one in so many: a prime, no stride keeps step with it. */
+#define FAULTS_SAMPLED 17
+
 struct process {
 	int32_t pid, ppid; /* in coldprof's pid namespace */
 	uint32_t pid_ns;   /* inode of its own pid namespace; 0 unknown; kept only in memory */

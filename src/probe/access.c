@@ -7,11 +7,10 @@
 #include "base/clock.h"
 #include "model/model.h"
 
-#define BIN_NS	     (10 * NS_PER_MS)
-#define NEAR_BYTES   (4u << 20)	 /* a step of at most so much goes on in order */
-#define AROUND_BYTES (64u << 10) /* what one fault maps of a file */
-#define STEP_BYTES   (2u << 20)	 /* and at most, where it maps a huge page */
-#define MEMORY	     16		 /* pieces that decide whether a walk is in order */
+#define BIN_NS	   (10 * NS_PER_MS)
+#define NEAR_BYTES (4u << 20) /* a step of at most so much goes on in order */
+#define STEP_BYTES (2u << 20) /* what one fault maps at most: a huge page */
+#define MEMORY	   16	      /* pieces that decide whether a walk is in order */
 
 /* Where a thread is in a mapped file: tells a walk in order from random touches. */
 struct walk {
@@ -82,7 +81,7 @@ static uint8_t walk_sample(struct walk *w, uint64_t at, uint64_t faults, uint64_
 	     ahead = w->at != UNKNOWN && at > w->at + NEAR_BYTES + (faults - 1) * STEP_BYTES;
 
 	if (w->at == UNKNOWN)
-		*ret_from = at < faults * AROUND_BYTES ? 0 : at;
+		*ret_from = at < faults * FAULT_AROUND_BYTES ? 0 : at;
 	else
 		*ret_from = back || ahead || at < w->at ? at : w->at;
 	walk_to(w, at, back || ahead, back && faults > 1 ? 3 : back || ahead);

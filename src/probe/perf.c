@@ -21,7 +21,6 @@
 #define RINGS_BYTES    (16u << 20) /* all rings together, at most */
 #define RING_BYTES_MAX (512u << 10)
 #define RING_BYTES_MIN (32u << 10)
-#define MINOR_FAULTS   17 /* for each record of one; a prime: no stride keeps step with it */
 /* A record of another processor may still be on its way with an earlier time. */
 #define SETTLE_NS NS_PER_MS
 
@@ -149,7 +148,7 @@ static int ring_faults(struct probe *p, struct ring *r, int cpu)
 		attr.watermark = 1;
 		attr.wakeup_watermark = (uint32_t)r->bytes / 4;
 		if (kinds[i] == PERF_COUNT_SW_PAGE_FAULTS_MIN)
-			attr.sample_period = MINOR_FAULTS;
+			attr.sample_period = FAULTS_SAMPLED;
 		else
 			attr.sample_type |= PERF_SAMPLE_PERIOD;
 		r->fds[i + 1] = perf_event(&attr, p->opt.root_pid, cpu);
@@ -308,7 +307,7 @@ static void on_record(struct probe *p, const struct perf_event_header *h)
 		const struct sample *s = (const void *)h;
 
 		access_fault(p, (int32_t)s->pid, (int32_t)s->tid, s->address,
-			     h->size > sizeof(*s) ? 1 : MINOR_FAULTS, s->time);
+			     h->size > sizeof(*s) ? 1 : FAULTS_SAMPLED, s->time);
 		break;
 	}
 	case PERF_RECORD_MMAP2:

@@ -25,8 +25,8 @@
 #define READ_BYTES ((size_t)13 << 20)
 #define READ_SIZE  ((size_t)4096 * 13)
 #define NEARLY	   (FILE_BYTES / 100)
-/* Tier 0 sees one in 17, and of eight some go back where there is no order. */
-#define LEAST_FAULTS (17 * 8)
+/* Of eight that tier 0 sees some go back where there is no order. */
+#define LEAST_FAULTS (FAULTS_SAMPLED * 8)
 
 enum how { IN_ORDER, AT_RANDOM, HUGE_PAGES, PLAIN, DIRECT, POPULATE, LOCKED, ADVISED, WRITTEN };
 
