@@ -5,11 +5,7 @@
 . "$top_srcdir/tests/tap.sh"
 . "$top_srcdir/tests/field/field.sh"
 
-[ "${1-}" = inside ] || {
-	unshare -m true 2>/dev/null || skip_all "no right to make a mount namespace"
-	tap_cleanup
-	exec unshare -m sh "$0" inside
-}
+own_mounts "$@"
 fake=$top_builddir/tests/fakecuda/.libs/libcuda.so.1
 [ -e "$fake" ] || skip_all "no fake driver is built"
 command -v strip >/dev/null || skip_all "no strip program"

@@ -6,6 +6,15 @@ limit=60
 python=$(python3 -c 'import sys; print(sys.executable)')
 model=$tmp/model
 
+# own_mounts "$@": the test again from its start, in a mount namespace of its own.
+own_mounts()
+{
+	[ "${1-}" != inside ] || return 0
+	unshare -m true 2>/dev/null || skip_all "no right to make a mount namespace"
+	tap_cleanup
+	exec unshare -m sh "$0" inside
+}
+
 # record ARG...: a start into the database; the ledger in $tmp/err, the status in $end.
 record()
 {

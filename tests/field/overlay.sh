@@ -5,11 +5,7 @@
 . "$top_srcdir/tests/tap.sh"
 . "$top_srcdir/tests/field/field.sh"
 
-[ "${1-}" = inside ] || {
-	unshare -m true 2>/dev/null || skip_all "no right to make a mount namespace"
-	tap_cleanup
-	exec unshare -m sh "$0" inside
-}
+own_mounts "$@"
 mkdir "$tmp/layers" "$tmp/rootfs"
 trap 'umount -l "$tmp/rootfs" "$tmp/layers" 2>/dev/null; tap_cleanup' EXIT
 mount -t tmpfs none "$tmp/layers" 2>"$tmp/why" && mkdir "$tmp/layers/upper" "$tmp/layers/work" &&
