@@ -76,6 +76,19 @@ int proc_stat(int pid, struct proc_stat *ret)
 	return 0;
 }
 
+int proc_name(int pid, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	proc_path(path, sizeof(path), pid, "comm");
+	n = io_read_small(path, buf, size);
+	if (n < 0)
+		buf[0] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return n < 0 ? (int)n : 0;
+}
+
 char proc_thread_state(int pid, int tid)
 {
 	char path[64], buf[256], *close;

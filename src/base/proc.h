@@ -25,6 +25,8 @@ struct proc_stat {
 
 /* Returns: 0, or -errno (-ESRCH and -ENOENT: gone). */
 int proc_stat(int pid, struct proc_stat *ret);
+/* Its short name into `buf`, without an end of line. Returns: 0 or -errno with an empty name. */
+int proc_name(int pid, char *buf, size_t size);
 /* The state of one of its threads; ? it cannot be had. */
 char proc_thread_state(int pid, int tid);
 /* When it began, on CLOCK_MONOTONIC: rounded down to a tick, a hundredth of a second. */

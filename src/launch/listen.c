@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/io.h"
 #include "base/proc.h"
@@ -75,15 +74,11 @@ bool listen_holder(uint16_t port, struct port_holder *ret)
 
 	while (h.inode && dir && !h.pid && (d = readdir(dir))) {
 		pid_t pid = (pid_t)atoi(d->d_name);
-		char path[40];
 
 		if (pid <= 0 || !proc_has_socket(pid, h.inode))
 			continue;
 		h.pid = pid;
-		proc_path(path, sizeof(path), pid, "comm");
-		if (io_read_small(path, h.name, sizeof(h.name)) < 0)
-			h.name[0] = '\0';
-		h.name[strcspn(h.name, "\n")] = '\0';
+		proc_name(pid, h.name, sizeof(h.name));
 	}
 	if (dir)
 		closedir(dir);

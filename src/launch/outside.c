@@ -115,18 +115,14 @@ int files_users(const struct file_id *files, size_t n, const pid_t *not_these, f
 		return proc_is_ours() ? -errno : -ENOENT;
 	while ((d = readdir(dir))) {
 		struct file_user u = {.pid = (pid_t)atoi(d->d_name)};
-		char path[64];
 
 		if (u.pid <= 0 || listed(not_these, u.pid))
 			continue;
 		u.mapped = has_mapped(u.pid, files, n);
 		if (!u.mapped && !has_open(u.pid, files, n))
 			continue;
-		proc_path(path, sizeof(path), u.pid, "comm");
-		if (io_read_small(path, u.name, sizeof(u.name)) < 0)
-			continue;
-		u.name[strcspn(u.name, "\n")] = '\0';
-		vec_push(ret, u);
+		if (proc_name(u.pid, u.name, sizeof(u.name)) == 0)
+			vec_push(ret, u);
 	}
 	closedir(dir);
 	return 0;

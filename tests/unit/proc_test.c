@@ -57,7 +57,7 @@ static void test_stat(void)
 	struct proc_stat st = {0};
 	int said[2], hold[2];
 	siginfo_t ended;
-	char byte = 0;
+	char byte = 0, name[64];
 	pid_t pid;
 
 	if (pipe(said) || pipe(hold) || (pid = fork()) < 0)
@@ -74,6 +74,7 @@ static void test_stat(void)
 		bail("the child said nothing");
 	ok(proc_stat(pid, &st) == 0, "a child is read");
 	is_str(st.comm, NAME, "its name ends at the last bracket");
+	ok(proc_name(pid, name, sizeof(name)) == 0 && !strcmp(name, NAME), "its name alone");
 	is_int(st.ppid, getpid(), "its parent");
 	ok(strchr("RS", st.state), "its state");
 	start_ns = proc_start_ns(&st);
@@ -88,6 +89,7 @@ static void test_stat(void)
 	is_int(proc_thread_state(pid, pid), 'Z', "its thread too");
 	waitpid(pid, NULL, 0);
 	is_int(proc_stat(pid, &st), -ENOENT, "gone");
+	ok(proc_name(pid, name, sizeof(name)) < 0 && !name[0], "and has no name");
 }
 
 int main(void)
